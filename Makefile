@@ -1,0 +1,42 @@
+# Two commands: `make demo` shows the seven steps, `make test` proves them. Each sets up what it needs.
+PREFIX ?= $(CURDIR)/dist
+JOBS   ?= $(shell nproc)
+
+.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install format clean
+
+help:      ## List what can be made
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup:     ## Install the Debian packages that are missing
+	@scripts/setup.sh
+
+build: setup
+	@scripts/build.sh dev
+
+demo: build ## Run the seven steps of Ascend virtual memory on the software device
+	@scripts/demo.sh
+
+test: setup ## Build and pass all tests: plain, under AddressSanitizer and UBSan, under ThreadSanitizer
+	@scripts/test.sh
+
+test-dev test-asan test-tsan: test-%: setup ## Pass the tests of one preset
+	@scripts/test.sh $*
+
+check: setup ## Check formatting and the include direction between folders
+	@scripts/check.sh
+
+fuzz: setup ## Fuzz every target for a minute
+	@scripts/fuzz.sh
+
+bench: setup ## Measure, as ratios against raw system calls and peers in the same run
+	@scripts/bench.sh
+
+install: build ## Install into PREFIX (default ./dist), laid out as Ascend users know it
+	@cmake --install build/dev --prefix $(PREFIX)
+	@echo "Installed. Use it with:  source $(PREFIX)/set_env.sh"
+
+format:    ## Format the sources
+	@scripts/check.sh --fix
+
+clean:     ## Remove everything that was built
+	rm -rf build dist

@@ -1,0 +1,51 @@
+# The few helpers that every folder's CMakeLists.txt uses.
+
+add_library(plat_options INTERFACE)
+target_compile_options(plat_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual> -fno-omit-frame-pointer -g1)
+target_include_directories(plat_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(plat_options INTERFACE fmt::fmt-header-only tl::expected Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_definitions(plat_options INTERFACE _GNU_SOURCE)
+if(PLAT_SANITIZE)
+  target_compile_options(plat_options INTERFACE -fsanitize=${PLAT_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(plat_options INTERFACE -fsanitize=${PLAT_SANITIZE})
+endif()
+if(PLAT_COVERAGE)
+  target_compile_options(plat_options INTERFACE --coverage)
+  target_link_options(plat_options INTERFACE --coverage)
+endif()
+
+# plat_folder(name dependency...): one static library from the sources of src/<name>.
+function(plat_folder name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(plat_${name} INTERFACE)
+    target_link_libraries(plat_${name} INTERFACE plat_options ${ARGN})
+    return()
+  endif()
+  add_library(plat_${name} STATIC ${sources})
+  target_link_libraries(plat_${name} PUBLIC plat_options ${ARGN})
+endfunction()
+
+# plat_test(name SOURCES file... LIBS library... [LABELS label...] [TIMEOUT s]): one GoogleTest program.
+function(plat_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENV" ${ARGN})
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE plat_options ${T_LIBS} GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  # Each test program is a machine of its own, so that tests can run side by side.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
+                       ENVIRONMENT "PLAT_NODE=test-${name};PLAT_QUIET=1;${T_ENV}")
+endfunction()
+
+# plat_unit_tests(name library...): every *_test.cpp of the calling folder, in one program unit_<name>.
+function(plat_unit_tests name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  if(sources)
+    plat_test(unit_${name} SOURCES ${sources} LIBS ${ARGN})
+  endif()
+endfunction()

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# check.sh [--fix]: formatting and the include direction between folders.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mapfile -t files < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.hpp' '*.c')
+if [ "${1:-}" = --fix ]; then
+  clang-format -i "${files[@]}"
+else
+  clang-format --dry-run --Werror "${files[@]}"
+fi
+python3 scripts/check_includes.py

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# test.sh [PRESET...]: build and run the tests of each preset; without arguments, everything that must pass.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# One sanitizer report must end the test that made it; TSan cannot follow fork-heavy death tests of other tools.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:handle_segv=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+run() {
+  echo "== $1"
+  scripts/build.sh "$1"
+  ctest --preset "$1"
+}
+if [ $# -gt 0 ]; then
+  for preset in "$@"; do run "$preset"; done
+  exit
+fi
+scripts/check.sh
+for preset in dev asan tsan; do run "$preset"; done
