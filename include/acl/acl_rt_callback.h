@@ -1,0 +1,40 @@
+// Host work in stream order: functions that the library runs, and callbacks that a thread of the client's
+// runs.
+#pragma once
+
+#include "acl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum aclrtCallbackBlockType {
+  ACL_CALLBACK_NO_BLOCK,
+  ACL_CALLBACK_BLOCK,
+} aclrtCallbackBlockType;
+
+typedef void (*aclrtCallback)(void* userData);
+typedef void (*aclrtHostFunc)(void* args);
+
+// Queues a callback; the thread subscribed to the stream runs it in aclrtProcessReport. With BLOCK the stream
+// waits for it. The stream must be subscribed.
+ACL_FUNC_VISIBILITY aclError aclrtLaunchCallback(aclrtCallback fn, void* userData,
+                                                 aclrtCallbackBlockType blockType, aclrtStream stream);
+
+// Names the thread that runs the stream's callbacks. One thread may serve many streams of one device, a
+// stream has one thread.
+ACL_FUNC_VISIBILITY aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
+
+// Runs callbacks that are due for the calling thread, waiting up to timeout milliseconds (-1: for ever) for
+// the first.
+ACL_FUNC_VISIBILITY aclError aclrtProcessReport(int32_t timeout);
+
+// Ends what aclrtSubscribeReport began.
+ACL_FUNC_VISIBILITY aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
+
+// Queues a function that the library runs on the host; the stream waits for it.
+ACL_FUNC_VISIBILITY aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
+
+#ifdef __cplusplus
+}
+#endif

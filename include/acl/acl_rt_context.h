@@ -1,0 +1,27 @@
+// Contexts: what a thread works in. Each has a device and a default stream.
+#pragma once
+
+#include "acl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Creates a context on a device and makes it the thread's current one.
+ACL_FUNC_VISIBILITY aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
+
+// Destroys a context made by aclrtCreateContext; the default one goes with its device.
+ACL_FUNC_VISIBILITY aclError aclrtDestroyContext(aclrtContext context);
+
+// Makes a context the thread's current one, and with it its device.
+ACL_FUNC_VISIBILITY aclError aclrtSetCurrentContext(aclrtContext context);
+
+// The thread's current context; 107002, and the output left alone, when there is none.
+ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext* context);
+
+// The default stream of the thread's current context.
+ACL_FUNC_VISIBILITY aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream);
+
+#ifdef __cplusplus
+}
+#endif

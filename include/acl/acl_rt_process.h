@@ -1,0 +1,44 @@
+// The process: initialisation, versions, error text.
+#pragma once
+
+#include "acl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The version of the interface that these headers describe.
+#define ACL_MAJOR_VERSION 1
+#define ACL_MINOR_VERSION 17
+#define ACL_PATCH_VERSION 0
+
+#define ACL_PKG_VERSION_MAX_SIZE 128
+#define ACL_PKG_VERSION_PARTS_MAX_SIZE 64
+
+// Initialises ACL. configPath names a JSON file, or is NULL. Counted: a repeat returns 100002, which clients
+// may ignore.
+ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
+
+// Tears everything down, whatever the count; one more call returns 100037.
+ACL_FUNC_VISIBILITY aclError aclFinalize(void);
+
+// Drops one aclInit and tears down at zero. refCount receives what is left, or is NULL.
+ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
+
+// The text of the calling thread's most recent failure; never NULL, empty when there was none.
+ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
+
+// The version of the interface that the library implements.
+ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion,
+                                             int32_t* patchVersion);
+
+// The version of a package ("runtime") as text; versionStr holds at least ACL_PKG_VERSION_MAX_SIZE bytes.
+// 100003 for a package that is not there.
+ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char* pkgName, char* versionStr);
+
+// The same as one number that grows with the version.
+ACL_FUNC_VISIBILITY aclError aclsysGetVersionNum(char* pkgName, int32_t* versionNum);
+
+#ifdef __cplusplus
+}
+#endif
