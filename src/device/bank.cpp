@@ -1,0 +1,70 @@
+#include "device/bank.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "os/memory.h"
+#include "rules/rules.h"
+
+namespace plat::device {
+
+namespace {
+// What must be left for everybody else when a page is taken: several processes may look at the same moment.
+constexpr uint64_t kMarginBytes = 64_MiB;
+}  // namespace
+
+Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, bool commit_eagerly) {
+  std::unique_ptr<Bank> bank(new Bank);
+  PLAT_ASSIGN(ledger, Ledger::attach(options));
+  bank->ledger_ = std::move(ledger);
+  bank->device_number_ = options.device_number;
+  bank->commit_eagerly_ = commit_eagerly;
+  const uint64_t capacity = bank->ledger_->capacity_bytes();
+  bank->alias_ = os::map_shared(bank->ledger_->data_fd(), 0, capacity);
+  if (bank->alias_ == nullptr)
+    return fail(RuleId::DeviceOpen, "deviceId",
+                "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
+                options.device_number, format_bytes(capacity), std::strerror(errno));
+  bank->ledger_->set_discard([alias = bank->alias_](uint32_t first, uint32_t count) {
+    os::discard(alias + uint64_t{first} * core::kPageBytes, uint64_t{count} * core::kPageBytes);
+  });
+  return bank;
+}
+
+Bank::~Bank() {
+  if (alias_ != nullptr) os::unmap(alias_, ledger_->capacity_bytes());
+}
+
+Result<uint32_t> Bank::allocate(uint32_t page_count, const BlockInfo& info) {
+  PLAT_ASSIGN(handle, ledger_->allocate(page_count, info));
+  if (!commit_eagerly_) return handle;
+  Result<> committed;
+  ledger_->for_each_page(handle, [&](uint32_t page) {
+    if (committed) committed = commit(page);
+  });
+  if (committed) return handle;
+  ledger_->release(handle);
+  return forward(committed.error());
+}
+
+Result<> Bank::commit_now(uint32_t page) {
+  const os::Headroom room = os::headroom();
+  if (room.available_bytes < core::kPageBytes + kMarginBytes)
+    return fail(RuleId::OutOfHostMemory, "size", "device {}: {} has {} left, a page takes {} and {} are kept back",
+                device_number_, room.limited_by, format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
+                format_bytes(kMarginBytes));
+  // Marked before it is taken: should we die in between, whoever clears up gives it back.
+  auto& committed = ledger_->page(page).committed;
+  committed.store(1, std::memory_order_release);
+  // If the program closed our file the number may be another file by now; then the write itself takes the memory.
+  if (!ledger_->data_fd_is_ours()) return {};
+  const int error = os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes);
+  if (error == 0 || error == EOPNOTSUPP) return {};
+  committed.store(0, std::memory_order_release);
+  return fail(RuleId::OutOfHostMemory, "size", "device {}: the system refused {}: {}", device_number_,
+              format_bytes(core::kPageBytes), std::strerror(error));
+}
+
+}  // namespace plat::device

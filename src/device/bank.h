@@ -1,0 +1,51 @@
+// A bank of memory: the ledger that says who holds its pages, and the pages themselves.
+//
+// The whole memory file is mapped once, for ever, at an address that no client knows; only this library touches it. Memory is
+// taken from the system when a page is first written, after a look at how much there is, so that a write never kills the process.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "core/page_table.h"
+#include "device/ledger.h"
+
+namespace plat::device {
+
+class Bank {
+ public:
+  static Result<std::unique_ptr<Bank>> open(const LedgerOptions& options, bool commit_eagerly);
+  Bank(const Bank&) = delete;
+  Bank& operator=(const Bank&) = delete;
+  ~Bank();
+
+  Ledger& ledger() { return *ledger_; }
+  uint32_t device_number() const { return device_number_; }
+
+  Result<uint32_t> allocate(uint32_t page_count, const BlockInfo& info);
+  void release(uint32_t handle) { ledger_->release(handle); }
+
+  // The page's memory. Reading a page that was never written takes memory for it; see is_committed.
+  std::byte* page_memory(uint32_t page) const { return alias_ + uint64_t{page} * core::kPageBytes; }
+  bool is_committed(uint32_t page) const {
+    return ledger_->page(page).committed.load(std::memory_order_acquire) != 0;
+  }
+  // Makes a write to the page safe. Fails when the machine has no memory left.
+  Result<> commit(uint32_t page) {
+    if (is_committed(page)) [[likely]] return {};
+    return commit_now(page);
+  }
+
+  void abandon_in_child() { ledger_->abandon_in_child(); }
+
+ private:
+  Bank() = default;
+  Result<> commit_now(uint32_t page);
+
+  std::unique_ptr<Ledger> ledger_;
+  std::byte* alias_ = nullptr;
+  uint32_t device_number_ = 0;
+  bool commit_eagerly_ = false;
+};
+
+}  // namespace plat::device

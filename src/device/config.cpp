@@ -1,0 +1,245 @@
+#include "device/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "os/file.h"
+#include "os/memory.h"
+#include "os/process.h"
+
+namespace plat::device {
+
+namespace {
+
+constexpr std::array kSettings = {
+    Setting{"product", "a2|a3|950|training|inference|200i-a2|200i-a2-rc|200", "the product that the devices play"},
+    Setting{"devices", "1..64", "how many devices the machine has (8)"},
+    Setting{"capacity", "SIZE", "memory of each device, in whole 2 MiB (the product's own)"},
+    Setting{"host_capacity", "SIZE", "host memory that ACL can allocate (the machine's)"},
+    Setting{"node", "NAME", "which machine to join; 'private' is one that no other process sees (default)"},
+    Setting{"dir", "DIRECTORY", "where the machine's control and data files live (control files in /dev/shm, else /tmp)"},
+    Setting{"host_access", "deny|allow", "whether the host may read and write device addresses (deny)"},
+    Setting{"commit", "lazy|eager", "when memory is taken from the system: at the first write, or at allocation (lazy)"},
+    Setting{"rules", "ID=off|warning|error,...", "how strictly to take a rule, by its id"},
+    Setting{"log", "off|error|warning|info", "what to say on stderr (warning)"},
+    Setting{"log_format", "text|json", "messages for people, or one JSON object a line (text)"},
+    Setting{"log_file", "FILE", "append messages to a file instead of stderr"},
+    Setting{"quiet", "0|1", "leave out the line that says this is a software device (0)"},
+    Setting{"seed", "NUMBER", "makes every random choice repeatable"},
+};
+
+class Reader {
+ public:
+  explicit Reader(const Environment& environment) : environment_(environment) {
+    if (const auto path = environment_("PLAT_CONFIG")) read_file(*path);
+  }
+
+  Config read() {
+    read_machine();
+    read_behaviour();
+    read_visible_devices();
+    return std::move(config_);
+  }
+
+ private:
+  void complain(std::string text) { config_.complaints.push_back(std::move(text)); }
+
+  void read_file(const std::string& path) {
+    const auto text = os::read_small_file(path);
+    if (!text) return complain(fmt::format("PLAT_CONFIG={}: the file cannot be read", path));
+    parse_config_text(
+        *text,
+        [&](std::string_view key, std::string_view value) {
+          if (std::none_of(kSettings.begin(), kSettings.end(), [&](const Setting& s) { return key == s.key; }))
+            complain(fmt::format("{}: there is no setting '{}'", path, key));
+          file_[std::string(key)] = std::string(value);
+        },
+        [&](std::string problem) { complain(fmt::format("{}: {}", path, problem)); });
+  }
+
+  std::optional<std::string> value(const char* key) {
+    name_ = "PLAT_";
+    for (const char* c = key; *c != 0; ++c) name_ += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+    if (auto found = environment_(name_); found && !found->empty()) return found;
+    if (const auto found = file_.find(key); found != file_.end()) return found->second;
+    return std::nullopt;
+  }
+
+  void wrong(std::string_view value, std::string_view wanted) {
+    complain(fmt::format("{}={}: {}", name_, value, wanted));
+  }
+
+  // Reads one of a few words; leaves `target` alone when the setting is not there.
+  template <class T>
+  void choice(const char* key, T& target, const std::map<std::string, T>& words) {
+    const auto text = value(key);
+    if (!text) return;
+    const auto found = words.find(*text);
+    if (found != words.end()) {
+      target = found->second;
+      return;
+    }
+    std::string wanted;
+    for (const auto& [word, meaning] : words) wanted += (wanted.empty() ? "" : ", ") + word;
+    wrong(*text, "not one of " + wanted);
+  }
+
+  std::optional<uint64_t> whole_pages(const char* key) {
+    const auto text = value(key);
+    if (!text) return std::nullopt;
+    const auto bytes = parse_bytes(*text);
+    if (bytes && *bytes >= 2_MiB && *bytes <= 1_TiB && is_aligned(*bytes, 2_MiB)) return bytes;
+    wrong(*text, "not a whole number of 2 MiB between 2 MiB and 1 TiB, such as 64GiB");
+    return std::nullopt;
+  }
+
+  void read_machine() {
+    if (const auto text = value("product")) {
+      if (const Product* product = find_product(*text)) {
+        config_.product = product;
+        config_.product_was_chosen = true;
+      } else {
+        std::string keys;
+        for (const Product& known : products()) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", known.key);
+        wrong(*text, "no such product; there are " + keys);
+      }
+    }
+    if (const auto text = value("devices")) {
+      const auto count = parse_number(*text);
+      if (count && *count >= 1 && *count <= kMaxDevices) {
+        config_.device_count = static_cast<uint32_t>(*count);
+      } else {
+        wrong(*text, fmt::format("not a number between 1 and {}", kMaxDevices));
+      }
+    }
+    config_.capacity_bytes = config_.product->memory_bytes;
+    if (const auto bytes = whole_pages("capacity")) {
+      config_.capacity_bytes = *bytes;
+      config_.capacity_was_chosen = true;
+    }
+    config_.host_capacity_bytes = std::max<uint64_t>(2_MiB, align_down(os::machine_memory_bytes(), 2_MiB));
+    if (const auto bytes = whole_pages("host_capacity")) config_.host_capacity_bytes = *bytes;
+    if (const auto text = value("node")) {
+      const bool plain = std::all_of(text->begin(), text->end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+      });
+      if (plain && text->size() <= 64 && text->front() != '.') {
+        config_.node = *text;
+      } else {
+        wrong(*text, "a name has at most 64 letters, digits, '-', '_' and '.'");
+      }
+    }
+    if (const auto text = value("dir")) {
+      config_.directory = *text;
+      config_.directory_was_chosen = true;
+    }
+  }
+
+  void read_behaviour() {
+    choice<bool>("host_access", config_.host_access, {{"deny", false}, {"allow", true}});
+    choice<bool>("commit", config_.commit_eagerly, {{"lazy", false}, {"eager", true}});
+    choice<bool>("quiet", config_.quiet, {{"0", false}, {"1", true}});
+    choice<bool>("log_format", config_.log_json, {{"text", false}, {"json", true}});
+    choice<LogLevel>("log", config_.log_level,
+                     {{"off", LogLevel::Off},
+                      {"error", LogLevel::Error},
+                      {"warning", LogLevel::Warning},
+                      {"info", LogLevel::Info}});
+    if (const auto text = value("log_file")) config_.log_file = *text;
+    if (const auto text = environment_("PLAT_CRASH")) config_.crash = *text;
+    if (const auto text = value("seed")) {
+      config_.seed = parse_number(*text);
+      if (!config_.seed) wrong(*text, "not a number");
+    }
+    if (const auto text = value("rules")) read_rules(*text);
+  }
+
+  void read_rules(std::string_view list) {
+    while (!list.empty()) {
+      const size_t comma = std::min(list.find(','), list.size());
+      const std::string_view item = trim(list.substr(0, comma));
+      list.remove_prefix(std::min(comma + 1, list.size()));
+      if (item.empty()) continue;
+      const size_t equals = item.find('=');
+      const rules::Rule* rule = rules::find(trim(item.substr(0, equals)));
+      if (rule == nullptr || equals == std::string_view::npos) {
+        wrong(item, "want ID=off|warning|error; 'plat rules' lists the ids");
+        continue;
+      }
+      const std::string_view word = trim(item.substr(equals + 1));
+      using rules::Severity;
+      const auto severity = word == "off"       ? std::optional(Severity::Off)
+                            : word == "warning" ? std::optional(Severity::Warning)
+                            : word == "error"   ? std::optional(Severity::Error)
+                                                : std::nullopt;
+      if (!severity) {
+        wrong(item, "want off, warning or error");
+      } else if (rule->kind == rules::Kind::Firm && *severity != Severity::Error) {
+        wrong(item, "this rule cannot be relaxed: the call could not do what it says");
+      } else {
+        config_.rule_choices.push_back({rule->id, *severity});
+      }
+    }
+  }
+
+  // The vendor reads numbers up to the first that makes no sense, and then knows no more devices.
+  void read_visible_devices() {
+    const auto text = environment_("ASCEND_RT_VISIBLE_DEVICES");
+    if (!text) {
+      for (uint32_t device = 0; device < config_.device_count; ++device) config_.visible.push_back(device);
+      return;
+    }
+    std::string_view list = *text;
+    while (!list.empty()) {
+      const size_t comma = std::min(list.find(','), list.size());
+      const auto number = parse_number(trim(list.substr(0, comma)));
+      list.remove_prefix(std::min(comma + 1, list.size()));
+      if (!number || *number >= config_.device_count) break;
+      if (std::count(config_.visible.begin(), config_.visible.end(), *number) != 0) break;
+      config_.visible.push_back(static_cast<uint32_t>(*number));
+    }
+  }
+
+  const Environment& environment_;
+  std::map<std::string, std::string> file_;
+  std::string name_;  // of the setting that is being read, for complaints
+  Config config_;
+};
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+void parse_config_text(std::string_view text, const std::function<void(std::string_view, std::string_view)>& each,
+                       const std::function<void(std::string)>& complain) {
+  for (unsigned number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos) {
+      complain(fmt::format("line {}: want 'key = value'", number));
+      continue;
+    }
+    each(trim(line.substr(0, equals)), trim(line.substr(equals + 1)));
+  }
+}
+
+Config read_config(const Environment& environment) { return Reader(environment).read(); }
+
+Config read_config() {
+  return read_config([](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  });
+}
+
+}  // namespace plat::device

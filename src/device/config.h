@@ -1,0 +1,71 @@
+// What the user asked for: the machine to play, where it lives, how strict and how talkative it is.
+//
+// Each setting comes from the environment (PLAT_DEVICES), else from the file that PLAT_CONFIG names (devices = 2), else from a
+// default. A setting that cannot be understood is not guessed at: it becomes a complaint, and no device opens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/product.h"
+#include "rules/rules.h"
+
+namespace plat::device {
+
+inline constexpr uint32_t kMaxDevices = 64;
+
+enum class LogLevel : uint8_t { Off, Error, Warning, Info };
+
+struct RuleChoice {
+  RuleId rule;
+  rules::Severity severity;
+};
+
+struct Config {
+  const Product* product = &default_product();
+  uint32_t device_count = 8;
+  uint64_t capacity_bytes = 0;  // per device, a multiple of 2 MiB
+  uint64_t host_capacity_bytes = 0;
+  bool capacity_was_chosen = false;  // by the user, so another value of a live machine is a conflict
+  bool product_was_chosen = false;
+  std::string node = "default";  // which machine; "private" is one that no other process sees
+  std::string directory;         // where its control files live
+  bool directory_was_chosen = false;
+  std::vector<uint32_t> visible;  // physical device numbers, by logical number
+  bool host_access = false;
+  bool commit_eagerly = false;
+  bool quiet = false;
+  LogLevel log_level = LogLevel::Warning;
+  bool log_json = false;
+  std::string log_file;
+  std::vector<RuleChoice> rule_choices;
+  std::optional<uint64_t> seed;
+  std::string crash;  // where to die, for tests
+  std::vector<std::string> complaints;
+
+  bool is_private() const { return node == "private"; }
+};
+
+// One setting, as documentation and `plat run --help` show it.
+struct Setting {
+  const char* key;      // in a file; the environment variable is PLAT_ and the key in capitals
+  const char* form;     // what it takes
+  const char* meaning;  // one line
+};
+std::span<const Setting> settings();
+
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+Config read_config(const Environment& environment);
+// From the process's own environment.
+Config read_config();
+
+// "key = value" lines; '#' begins a comment. Calls `each` per setting, `complain` for what cannot be read.
+void parse_config_text(std::string_view text, const std::function<void(std::string_view, std::string_view)>& each,
+                       const std::function<void(std::string)>& complain);
+
+}  // namespace plat::device

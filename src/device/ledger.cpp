@@ -1,0 +1,305 @@
+// Allocation, release and accounting. Joining is in ledger_attach.cpp, death in ledger_recovery.cpp.
+#include "device/ledger.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+#include "core/page_table.h"
+#include "device/crash.h"
+#include "rules/rules.h"
+
+namespace plat::device {
+
+namespace {
+
+uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holders[slot / 64]; }
+uint64_t holder_bit(uint32_t slot) { return uint64_t{1} << (slot % 64); }
+
+bool has_holder(const HandleRecord& record) {
+  return std::any_of(std::begin(record.holders), std::end(record.holders), [](uint64_t word) { return word != 0; });
+}
+
+unsigned holder_count(const HandleRecord& record) {
+  unsigned count = 0;
+  for (uint64_t word : record.holders) count += static_cast<unsigned>(std::popcount(word));
+  return count;
+}
+
+}  // namespace
+
+// Chains `count` free pages, contiguous if there is such a run, and marks them used. The head, index + 1.
+std::optional<uint32_t> Ledger::take_pages_locked(uint32_t count) {
+  LedgerHeader& h = *header_;
+  if (count == 0 || count > h.free_pages) return std::nullopt;
+  const auto chain = [&](uint32_t page, uint32_t next) {
+    core::set_bit(page_bits(), page);
+    pages_[page].next = next;
+  };
+  if (const auto run = core::find_clear_run(page_bits(), h.page_count, count, h.page_hint)) {
+    for (uint32_t i = 0; i < count; ++i) chain(*run + i, i + 1 < count ? *run + i + 2 : 0);
+    h.page_hint = *run + count;
+    h.free_pages -= count;
+    return *run + 1;
+  }
+  // No such run: any free pages will do, in ascending order so that neighbours still merge.
+  uint32_t head = 0;
+  uint32_t previous = 0;
+  uint32_t from = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t page = *core::find_clear(page_bits(), h.page_count, from);
+    chain(page, 0);
+    if (i == 0) head = page + 1;
+    if (i > 0) pages_[previous].next = page + 1;
+    previous = page;
+    from = page + 1;
+  }
+  h.page_hint = from;
+  h.free_pages -= count;
+  return head;
+}
+
+Result<uint32_t> Ledger::allocate(uint32_t page_count, const BlockInfo& info) {
+  for (int attempt = 0;; ++attempt) {
+    {
+      const Lock lock(*this);
+      LedgerHeader& h = *header_;
+      const auto handle = core::find_clear(handle_bits(), h.handle_count, h.handle_hint);
+      const auto first_page = handle ? take_pages_locked(page_count) : std::nullopt;
+      if (first_page) {
+        crash_point("allocate-pages");
+        HandleRecord& record = handles_[*handle];
+        record.generation += 1;
+        record.first_page = *first_page;
+        record.page_count = page_count;
+        std::fill(std::begin(record.holders), std::end(record.holders), 0);
+        holder_word(record, slot_) = holder_bit(slot_);
+        record.scrubber = 0;
+        record.share_secret = 0;
+        record.exporter = 0;
+        record.share_flags = 0;
+        record.whitelist = 0;
+        record.attribute = info.attribute;
+        record.purpose = info.purpose;
+        record.location_type = info.location_type;
+        record.location_id = info.location_id;
+        core::set_bit(handle_bits(), *handle);
+        h.handle_hint = *handle + 1;
+        crash_point("allocate-record");
+        record.state.store(HandleState::Allocated, std::memory_order_release);
+        crash_point("allocate-done");
+        return *handle;
+      }
+    }
+    if (attempt > 0) return tl::unexpected(out_of_memory(page_count));
+    reap();  // Somebody may have died with what is missing.
+  }
+}
+
+bool Ledger::has_committed_pages(uint32_t handle) const {
+  for (uint32_t at = handles_[handle].first_page; at != 0; at = pages_[at - 1].next)
+    if (pages_[at - 1].committed.load(std::memory_order_relaxed) != 0) return true;
+  return false;
+}
+
+// Removes one holder; true if the block has none left.
+bool Ledger::drop_hold_locked(uint32_t handle, uint32_t slot) {
+  HandleRecord& record = handles_[handle];
+  holder_word(record, slot) &= ~holder_bit(slot);
+  return !has_holder(record);
+}
+
+void Ledger::begin_scrub_locked(uint32_t handle, uint64_t scrubber) {
+  HandleRecord& record = handles_[handle];
+  if (record.state.load(std::memory_order_relaxed) != HandleState::Scrub) header_->scrub_count += 1;
+  record.scrubber = scrubber;
+  record.state.store(HandleState::Scrub, std::memory_order_release);
+}
+
+void Ledger::free_block_locked(uint32_t handle) {
+  HandleRecord& record = handles_[handle];
+  // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as free.
+  const uint32_t first_page = record.first_page;
+  const uint32_t whitelist = record.whitelist;
+  if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) header_->scrub_count -= 1;
+  record.state.store(HandleState::Free, std::memory_order_release);
+  crash_point("free-record");
+  core::clear_bit(handle_bits(), handle);
+  for (uint32_t at = first_page; at != 0; at = pages_[at - 1].next) {
+    core::clear_bit(page_bits(), at - 1);
+    header_->free_pages += 1;
+  }
+  for (uint32_t at = whitelist; at != 0;) {
+    WhitelistBlock& block = whitelist_[at - 1];
+    const uint32_t next = block.next;
+    block.next = header_->free_whitelist;
+    header_->free_whitelist = at;
+    at = next;
+  }
+  crash_point("free-done");
+}
+
+void Ledger::release(uint32_t handle) {
+  std::vector<uint32_t> to_scrub;
+  {
+    const Lock lock(*this);
+    assert(held_by_me_locked(handle));
+    if (!drop_hold_locked(handle, slot_)) return;
+    crash_point("release-last");
+    if (!has_committed_pages(handle)) return free_block_locked(handle);
+    begin_scrub_locked(handle, incarnation_);
+    crash_point("release-scrub");
+    to_scrub.push_back(handle);
+  }
+  scrub(to_scrub);
+}
+
+void Ledger::scrub(std::vector<uint32_t>& handles) {
+  for (const uint32_t handle : handles) {
+    uint32_t run_start = 0;
+    uint32_t run_length = 0;
+    const auto flush = [&] {
+      if (run_length > 0 && discard_) discard_(run_start, run_length);
+      run_length = 0;
+    };
+    for_each_page(handle, [&](uint32_t page) {
+      if (pages_[page].committed.load(std::memory_order_relaxed) == 0) return flush();
+      if (run_length > 0 && page != run_start + run_length) flush();
+      if (run_length == 0) run_start = page;
+      run_length += 1;
+    });
+    flush();
+    crash_point("scrub-discarded");
+    for_each_page(handle, [&](uint32_t page) { pages_[page].committed.store(0, std::memory_order_relaxed); });
+    crash_point("scrub-cleared");
+  }
+  if (handles.empty()) return;
+  const Lock lock(*this);
+  for (const uint32_t handle : handles) free_block_locked(handle);
+  handles.clear();
+}
+
+void Ledger::hold_locked(uint32_t handle) { holder_word(handles_[handle], slot_) |= holder_bit(slot_); }
+
+bool Ledger::held_by_me_locked(uint32_t handle) const {
+  return (handles_[handle].holders[slot_ / 64] & holder_bit(slot_)) != 0;
+}
+
+Usage Ledger::usage() {
+  std::vector<uint32_t> to_scrub;
+  for (;;) {
+    {
+      const Lock lock(*this);
+      reap_locked(to_scrub);
+      if (to_scrub.empty()) return usage_locked();
+    }
+    scrub(to_scrub);
+  }
+}
+
+Usage Ledger::usage_locked() {
+  Usage usage;
+  usage.total_bytes = header_->capacity_bytes;
+  usage.free_page_bytes = uint64_t{header_->free_pages} * core::kPageBytes;
+  usage.free_bytes = usage.free_page_bytes;
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
+      usage.free_bytes += slots_[slot].small_free_bytes.load(std::memory_order_relaxed);
+  return usage;
+}
+
+std::vector<Holder> Ledger::holders_locked() {
+  std::vector<Holder> holders(kMaxProcesses);
+  for (uint32_t handle = 0; handle < header_->handle_count; ++handle) {
+    const HandleRecord& record = handles_[handle];
+    if (record.state.load(std::memory_order_acquire) != HandleState::Allocated) continue;
+    const uint64_t bytes = uint64_t{record.page_count} * core::kPageBytes;
+    const bool shared = holder_count(record) > 1;
+    for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+      if ((record.holders[slot / 64] & holder_bit(slot)) == 0) continue;
+      holders[slot].bytes += bytes;
+      holders[slot].blocks += 1;
+      if (shared) holders[slot].shared_bytes += bytes;
+    }
+  }
+  std::vector<Holder> live;
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    if (slots_[slot].state.load(std::memory_order_relaxed) != SlotState::Live) continue;
+    holders[slot].pid = slots_[slot].pid;
+    holders[slot].name = slots_[slot].name;
+    live.push_back(holders[slot]);
+  }
+  std::sort(live.begin(), live.end(), [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  return live;
+}
+
+std::vector<Holder> Ledger::holders() {
+  reap();
+  const Lock lock(*this);
+  return holders_locked();
+}
+
+Error Ledger::out_of_memory(uint32_t page_count) {
+  const Lock lock(*this);
+  const LedgerHeader& h = *header_;
+  const uint64_t asked = uint64_t{page_count} * core::kPageBytes;
+  if (page_count <= h.free_pages)
+    return Error{RuleId::OutOfHandles, "handle",
+                 fmt::format("all {} memory handles of device {} are in use", h.handle_count, h.device_number)};
+  std::string who;
+  size_t named = 0;
+  for (const Holder& holder : holders_locked()) {
+    if (holder.bytes == 0 || named == 3) break;
+    who += fmt::format("{}pid {} ({}) {} in {} blocks", named++ == 0 ? "; largest holders: " : ", ", holder.pid, holder.name,
+                       format_bytes(holder.bytes), holder.blocks);
+  }
+  return Error{RuleId::OutOfMemory, "size",
+               fmt::format("device {}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", h.device_number,
+                           format_bytes(asked), asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
+                           uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
+}
+
+bool Ledger::add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids) {
+  HandleRecord& record = handles_[handle];
+  const uint32_t head_before = record.whitelist;
+  uint32_t head = head_before;
+  // New pids go into fresh blocks in front of the old ones; the record's head is the commit word.
+  for (size_t done = 0; done < pids.size();) {
+    const uint32_t block_index = header_->free_whitelist;
+    if (block_index == 0) {
+      while (head != head_before) {  // give back what this call took
+        WhitelistBlock& block = whitelist_[head - 1];
+        const uint32_t next = block.next;
+        block.next = header_->free_whitelist;
+        header_->free_whitelist = head;
+        head = next;
+      }
+      return false;
+    }
+    WhitelistBlock& block = whitelist_[block_index - 1];
+    header_->free_whitelist = block.next;
+    block.next = head;
+    block.count = static_cast<uint32_t>(std::min<size_t>(kWhitelistPids, pids.size() - done));
+    std::copy_n(pids.begin() + static_cast<std::ptrdiff_t>(done), block.count, block.pids);
+    done += block.count;
+    head = block_index;
+    crash_point("whitelist-block");
+  }
+  record.whitelist = head;
+  return true;
+}
+
+bool Ledger::is_whitelisted_locked(uint32_t handle, int32_t pid) const {
+  for (uint32_t at = handles_[handle].whitelist; at != 0; at = whitelist_[at - 1].next) {
+    const WhitelistBlock& block = whitelist_[at - 1];
+    if (std::find(block.pids, block.pids + block.count, pid) != block.pids + block.count) return true;
+  }
+  return false;
+}
+
+bool Ledger::data_fd_is_ours() const {
+  const auto identity = os::identify(data_.get());
+  return identity && identity->inode == header_->data_inode && identity->device == header_->data_device;
+}
+
+}  // namespace plat::device

@@ -1,0 +1,181 @@
+// The ledger of one device: who holds which pages. Shared by all processes of a machine, and it survives any of them.
+//
+// Every change happens under Lock: a process-wide mutex and then a byte lock of the control file, which the kernel drops when
+// the process ends. A process that finds the mark of a dead one inside a change rebuilds what is derived from the ground truth.
+// Lock order: above (vmm) -> Ledger::mutex_ -> device lock byte. Nothing is called back under the lock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/bitmap.h"
+#include "device/ledger_layout.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace plat::device {
+
+struct LedgerOptions {
+  std::string control_path;  // empty: private to this process
+  std::string data_path;     // empty: a memory file, reached through the processes that hold it
+  uint64_t capacity_bytes = 0;
+  std::string product;
+  bool capacity_is_firm = false;  // a running machine with another capacity is a conflict
+  bool product_is_firm = false;
+  uint32_t device_number = 0;
+};
+
+struct BlockInfo {
+  uint8_t attribute = 0;
+  Purpose purpose = Purpose::Physical;
+  uint8_t location_type = 0;
+  uint32_t location_id = 0;
+};
+
+// What a process holds of one device, for people.
+struct Holder {
+  int32_t pid = 0;
+  std::string name;
+  uint64_t bytes = 0;         // of blocks it holds, shared ones included
+  uint64_t shared_bytes = 0;  // of blocks that others hold too
+  uint32_t blocks = 0;
+};
+
+struct Usage {
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;       // small pages inside held 2 MiB pages included
+  uint64_t free_page_bytes = 0;  // whole 2 MiB pages only
+};
+
+class Ledger {
+ public:
+  // Gives pages [first, first + count) back to the system.
+  using Discard = std::function<void(uint32_t first_page, uint32_t count)>;
+
+  static Result<std::unique_ptr<Ledger>> attach(const LedgerOptions& options);
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+  ~Ledger();
+
+  uint64_t capacity_bytes() const { return header_->capacity_bytes; }
+  uint32_t page_count() const { return header_->page_count; }
+  const std::string product() const { return header_->product; }
+  int data_fd() const { return data_.get(); }
+  bool data_fd_is_ours() const;
+  void set_discard(Discard discard) { discard_ = std::move(discard); }
+
+  // A block of pages that this process holds from now on. Its index is good until it is released.
+  Result<uint32_t> allocate(uint32_t page_count, const BlockInfo& info);
+  // Drops this process's hold; the last one to do so gives the pages back.
+  void release(uint32_t handle);
+  // Another process's block, already validated by the caller under the lock, is now held by this one too.
+  void hold_locked(uint32_t handle);
+  bool held_by_me_locked(uint32_t handle) const;
+
+  // The block's pages in order. Needs no lock while the block is held.
+  template <class Each>
+  void for_each_page(uint32_t handle, Each&& each) const {
+    for (uint32_t at = handles_[handle].first_page; at != 0; at = pages_[at - 1].next) each(at - 1);
+  }
+  PageRecord& page(uint32_t index) { return pages_[index]; }
+  HandleRecord& record(uint32_t handle) { return handles_[handle]; }
+  uint32_t handle_count() const { return header_->handle_count; }
+
+  // Reaps the dead first, so that what it says includes nothing of theirs.
+  Usage usage();
+  std::vector<Holder> holders();
+
+  // My own place in the ledger.
+  ProcessSlot& my_slot() { return slots_[slot_]; }
+  uint64_t incarnation() const { return incarnation_; }
+  uint32_t slot() const { return slot_; }
+
+  // The lock of the device, for the few operations that live above the ledger (sharing).
+  class Lock {
+   public:
+    explicit Lock(Ledger& ledger) : ledger_(ledger) { ledger_.acquire(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock() { ledger_.give_up(); }
+
+   private:
+    Ledger& ledger_;
+  };
+
+  // Whitelists. Under the lock. False when there is no room for all of them; then none was added.
+  bool add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids);
+  bool is_whitelisted_locked(uint32_t handle, int32_t pid) const;
+
+  // Compares everything derived with the ground truth; the first difference, or "". For tests and `plat info --verify`.
+  std::string verify();
+
+  // After fork: the child must not keep the parent's locks alive. Async-signal-safe.
+  void abandon_in_child();
+
+ private:
+  Ledger() = default;
+
+  // Joining (ledger_attach.cpp).
+  Result<> open_control(const LedgerOptions& options);
+  Result<> join(const LedgerOptions& options);
+  Result<> create_layout(const LedgerOptions& options);
+  Result<> check_layout(const LedgerOptions& options);
+  Result<> map_control(uint64_t size_bytes);
+  Result<> take_slot();
+  Result<> open_data(const LedgerOptions& options, bool created);
+  bool any_slot_locked() const;
+  int32_t a_live_pid() const;
+
+  // The lock and what follows a death (ledger_recovery.cpp).
+  void acquire();
+  void give_up();
+  void take_device_lock();
+  void reopen_control();
+  void rebuild_locked();
+  bool slot_is_alive(uint32_t slot) const;
+  bool incarnation_is_alive(uint64_t incarnation) const;
+  // Takes the holds of dead processes away; blocks that nobody holds any more are added to `to_scrub`.
+  void reap_locked(std::vector<uint32_t>& to_scrub);
+  // Clears the pages of blocks in state Scrub and frees them. Not under the lock.
+  void scrub(std::vector<uint32_t>& handles);
+  void reap();
+
+  std::optional<uint32_t> take_pages_locked(uint32_t count);
+  void free_block_locked(uint32_t handle);
+  void begin_scrub_locked(uint32_t handle, uint64_t scrubber);
+  bool drop_hold_locked(uint32_t handle, uint32_t slot);
+  bool has_committed_pages(uint32_t handle) const;
+  Usage usage_locked();
+  Error out_of_memory(uint32_t page_count);
+  std::vector<Holder> holders_locked();
+
+  core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }
+  core::BitWords handle_bits() const { return {handle_bits_, (header_->handle_count + 63) / 64}; }
+
+  std::mutex mutex_;  // threads of this process share one lock description, so the byte lock does not part them
+  os::Fd control_;
+  os::Fd data_;
+  std::string control_path_;
+  os::FileIdentity control_identity_;
+  std::byte* base_ = nullptr;
+  uint64_t mapped_bytes_ = 0;
+  LedgerHeader* header_ = nullptr;
+  ProcessSlot* slots_ = nullptr;
+  HandleRecord* handles_ = nullptr;
+  PageRecord* pages_ = nullptr;
+  uint64_t* page_bits_ = nullptr;
+  uint64_t* handle_bits_ = nullptr;
+  WhitelistBlock* whitelist_ = nullptr;
+  os::ProcessIdentity me_;
+  uint32_t slot_ = 0;
+  uint64_t incarnation_ = 0;
+  Discard discard_;
+};
+
+}  // namespace plat::device

@@ -1,0 +1,256 @@
+// Joining a machine: opening or creating its control file, taking a process slot, reaching the memory file.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/units.h"
+#include "core/page_table.h"
+#include "device/crash.h"
+#include "device/ledger.h"
+#include "device/report.h"
+#include "os/memory.h"
+#include "rules/rules.h"
+
+namespace plat::device {
+
+namespace {
+
+// Room for the whitelists of a machine: 64 bytes for 14 pids; the file is sparse, so unused room costs nothing.
+constexpr uint32_t kWhitelistBlocks = 32768;
+constexpr uint64_t kAttachPatienceNs = 30'000'000'000;
+constexpr uint32_t kPollMicroseconds = 200;
+
+template <size_t N>
+void copy_text(char (&target)[N], const std::string& text) {
+  std::memset(target, 0, N);
+  std::memcpy(target, text.data(), std::min(text.size(), N - 1));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
+  std::unique_ptr<Ledger> ledger(new Ledger);
+  ledger->me_ = os::this_process();
+  PLAT_TRY(ledger->open_control(options));
+  // One process at a time creates or joins. The lock goes with the process, should it die in between.
+  const uint64_t started = os::monotonic_nanoseconds();
+  while (os::try_lock_byte(ledger->control_.get(), kAttachLockByte) == EAGAIN) {
+    if (os::monotonic_nanoseconds() - started > kAttachPatienceNs)
+      return fail(RuleId::DeviceOpen, "deviceId", "{}: another process has been joining for 30 s (is it stopped?)",
+                  options.control_path);
+    os::sleep_microseconds(kPollMicroseconds);
+  }
+  const auto joined = ledger->join(options);
+  os::unlock_byte(ledger->control_.get(), kAttachLockByte);
+  if (!joined) return forward(joined.error());
+  ledger->reap();
+  return ledger;
+}
+
+Result<> Ledger::open_control(const LedgerOptions& options) {
+  control_path_ = options.control_path;
+  control_ = options.control_path.empty() ? os::create_memory_file("plat-control", 0)
+                                          : os::open_private_file(options.control_path, true);
+  if (!control_)
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", options.control_path, std::strerror(errno));
+  if (const int error = os::try_lock_byte(control_.get(), kAttachLockByte); error != 0 && error != EAGAIN)
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: no byte-range locks here ({})", options.control_path,
+                std::strerror(error));
+  return {};
+}
+
+Result<> Ledger::join(const LedgerOptions& options) {
+  const auto identity = os::identify(control_.get());
+  if (!identity) return fail(RuleId::DeviceOpen, "deviceId", "control file {} is gone", options.control_path);
+  control_identity_ = *identity;
+  // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
+  const bool create = !any_slot_locked();
+  if (create) {
+    PLAT_TRY(create_layout(options));
+  } else {
+    PLAT_TRY(check_layout(options));
+  }
+  PLAT_TRY(take_slot());
+  return open_data(options, create);
+}
+
+bool Ledger::any_slot_locked() const {
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
+  // Nobody holds a lock; but a process that closed all its files lives on, and its memory must not be pulled away.
+  LedgerHeader h{};
+  if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) || h.magic != kLedgerMagic ||
+      h.layout_version != kLayoutVersion || os::boot_id() != std::string(h.boot_id))
+    return false;
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    alignas(ProcessSlot) unsigned char raw[sizeof(ProcessSlot)];
+    const auto at = static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride);
+    if (pread(control_.get(), raw, sizeof raw, at) != static_cast<ssize_t>(sizeof raw)) return false;
+    const auto* s = reinterpret_cast<const ProcessSlot*>(raw);
+    if (s->state.load(std::memory_order_relaxed) == SlotState::Live && s->pid_namespace == me_.pid_namespace &&
+        os::start_time_of(s->pid) == s->start_time &&
+        os::maps_file(s->pid, control_identity_.device, control_identity_.inode))
+      return true;
+  }
+  return false;
+}
+
+// The pid of a process that holds a slot, as far as the layout's stable fields tell. 0 if unknown.
+int32_t Ledger::a_live_pid() const {
+  LedgerHeader h{};
+  if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h)) return 0;
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    if (!os::is_byte_locked(control_.get(), kSlotLockByte + slot)) continue;
+    int32_t pid = 0;
+    const auto at = static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride + offsetof(ProcessSlot, pid));
+    if (pread(control_.get(), &pid, sizeof pid, at) == static_cast<ssize_t>(sizeof pid)) return pid;
+  }
+  return 0;
+}
+
+Result<> Ledger::map_control(uint64_t size_bytes) {
+  base_ = os::map_shared(control_.get(), 0, size_bytes);
+  if (base_ == nullptr)
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", control_path_, std::strerror(errno));
+  mapped_bytes_ = size_bytes;
+  header_ = reinterpret_cast<LedgerHeader*>(base_);
+  return {};
+}
+
+Result<> Ledger::create_layout(const LedgerOptions& options) {
+  const auto page_count = static_cast<uint32_t>(options.capacity_bytes / core::kPageBytes);
+  const LedgerOffsets at = ledger_offsets(page_count, page_count, kWhitelistBlocks);
+  int error = os::set_size(control_.get(), 0);
+  crash_point("create-empty");
+  if (error == 0) error = os::set_size(control_.get(), at.total);
+  if (error != 0)
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", control_path_, std::strerror(error));
+  PLAT_TRY(map_control(at.total));
+  LedgerHeader& h = *header_;
+  h.magic = kLedgerMagic;
+  h.layout_version = kLayoutVersion;
+  h.slot_offset = static_cast<uint32_t>(at.slots);
+  h.slot_stride = sizeof(ProcessSlot);
+  copy_text(h.boot_id, os::boot_id());
+  h.total_bytes = at.total;
+  h.capacity_bytes = options.capacity_bytes;
+  h.page_count = page_count;
+  h.handle_count = page_count;
+  h.whitelist_count = kWhitelistBlocks;
+  h.device_number = options.device_number;
+  copy_text(h.product, options.product);
+  h.pid_namespace = me_.pid_namespace;
+  h.next_incarnation = 1;
+  crash_point("create-header");
+  return {};
+}
+
+Result<> Ledger::check_layout(const LedgerOptions& options) {
+  LedgerHeader h{};
+  const bool whole = pread(control_.get(), &h, sizeof h, 0) == static_cast<ssize_t>(sizeof h);
+  if (!whole || h.magic != kLedgerMagic || h.layout_version != kLayoutVersion || h.ready != 1)
+    return fail(RuleId::DeviceVersion, "deviceId", "control file {} has layout {}, this library has {}; pid {} uses it",
+                control_path_, whole ? h.layout_version : 0, kLayoutVersion, a_live_pid());
+  const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
+  const bool product_differs = options.product_is_firm && options.product != h.product;
+  if (capacity_differs || product_differs)
+    return fail(RuleId::DeviceConflict, "deviceId",
+                "device {} runs as {} with {} bytes (pid {} uses it), this process wants {} with {} bytes",
+                h.device_number, h.product, h.capacity_bytes, a_live_pid(), options.product, options.capacity_bytes);
+  return map_control(h.total_bytes);
+}
+
+Result<> Ledger::take_slot() {
+  const LedgerHeader& h = *header_;
+  const LedgerOffsets at = ledger_offsets(h.page_count, h.handle_count, h.whitelist_count);
+  slots_ = reinterpret_cast<ProcessSlot*>(base_ + at.slots);
+  handles_ = reinterpret_cast<HandleRecord*>(base_ + at.handles);
+  pages_ = reinterpret_cast<PageRecord*>(base_ + at.pages);
+  page_bits_ = reinterpret_cast<uint64_t*>(base_ + at.page_bits);
+  handle_bits_ = reinterpret_cast<uint64_t*>(base_ + at.handle_bits);
+  whitelist_ = reinterpret_cast<WhitelistBlock*>(base_ + at.whitelist);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    for (slot_ = 0; slot_ < kMaxProcesses; ++slot_) {
+      ProcessSlot& mine = slots_[slot_];
+      if (mine.state.load(std::memory_order_acquire) != SlotState::Free) continue;
+      if (os::try_lock_byte(control_.get(), kSlotLockByte + slot_) != 0) continue;
+      incarnation_ = header_->next_incarnation++;
+      mine.pid = me_.pid;
+      mine.start_time = me_.start_time;
+      mine.incarnation = incarnation_;
+      mine.pid_namespace = me_.pid_namespace;
+      mine.data_fd = -1;
+      // A pid of another namespace could be the pid of a process of this one: such a process gets a name of its own.
+      mine.bare_pid = me_.pid_namespace == h.pid_namespace ? me_.pid : 0x40000000 + static_cast<int32_t>(incarnation_);
+      copy_text(mine.name, os::process_name(me_.pid));
+      mine.small_free_bytes.store(0, std::memory_order_relaxed);
+      crash_point("slot-filled");
+      mine.state.store(SlotState::Live, std::memory_order_release);
+      crash_point("slot-live");
+      return {};
+    }
+    std::vector<uint32_t> nothing_to_scrub_yet;  // what the dead held is found again by the reap after joining
+    const Lock lock(*this);
+    reap_locked(nothing_to_scrub_yet);
+  }
+  return fail(RuleId::DeviceProcesses, "deviceId", "all {} process slots of device {} are taken", kMaxProcesses,
+              h.device_number);
+}
+
+Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
+  LedgerHeader& h = *header_;
+  if (!options.data_path.empty()) {
+    data_ = os::open_private_file(options.data_path, true);
+    if (data_ && created) os::set_size(data_.get(), 0);
+    if (const int error = data_ ? os::set_size(data_.get(), h.capacity_bytes) : errno; error != 0)
+      return fail(RuleId::DeviceOpen, "deviceId", "data file {}: {}", options.data_path, std::strerror(error));
+  } else if (created) {
+    data_ = os::create_memory_file("plat-memory", h.capacity_bytes);
+    if (!data_)
+      return fail(RuleId::DeviceOpen, "deviceId", "memory file of {} bytes: {}", h.capacity_bytes, std::strerror(errno));
+  } else {
+    // Every process that holds the file offers it through /proc. One may be ending, so all are asked.
+    for (uint32_t slot = 0; slot < kMaxProcesses && !data_; ++slot) {
+      const ProcessSlot& peer = slots_[slot];
+      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live || peer.data_fd < 0) continue;
+      os::Fd opened(open(fmt::format("/proc/{}/fd/{}", peer.pid, peer.data_fd).c_str(), O_RDWR | O_CLOEXEC));
+      const auto identity = opened ? os::identify(opened.get()) : std::nullopt;
+      if (identity && identity->inode == h.data_inode && identity->device == h.data_device)
+        data_ = os::move_high(std::move(opened));
+    }
+    if (!data_)
+      return fail(RuleId::DeviceOpen, "deviceId",
+                  "device {}: the memory of the machine cannot be reached through /proc of the processes that hold it "
+                  "(pid {}): they run in another container or forbid it; set PLAT_DIR to a shared directory for all of them",
+                  h.device_number, a_live_pid());
+  }
+  const auto identity = os::identify(data_.get());
+  if (created && identity) {
+    h.data_device = identity->device;
+    h.data_inode = identity->inode;
+    // All whitelist blocks are free; the rest of a fresh file is zero, which is what an empty ledger looks like.
+    for (uint32_t block = 0; block < h.whitelist_count; ++block)
+      whitelist_[block].next = block + 1 < h.whitelist_count ? block + 2 : 0;
+    h.free_whitelist = 1;
+    h.free_pages = h.page_count;
+    h.ready = 1;
+  }
+  slots_[slot_].data_fd = data_.get();
+  crash_point("joined");
+  return {};
+}
+
+Ledger::~Ledger() {
+  if (base_ != nullptr) os::unmap(base_, mapped_bytes_);
+}
+
+void Ledger::abandon_in_child() {
+  // The mappings are not inherited; closing the descriptors leaves the parent's locks alone.
+  close(control_.release());
+  close(data_.release());
+  base_ = nullptr;
+}
+
+}  // namespace plat::device

@@ -1,0 +1,130 @@
+// What the processes of one machine share about one device: the layout of its control file.
+//
+//   header | process slots | handle records | page records | page bitmap | handle bitmap | whitelist blocks
+//
+// Ground truth is a handle's state, its holders (a bit for each process slot), its chain of pages and its whitelist. Everything
+// else (bitmaps, counts, free lists) is derived and rebuilt from it when a process dies inside a change. All fields have a fixed
+// width; the header says which layout and which boot of the machine wrote it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace plat::device {
+
+inline constexpr uint64_t kLedgerMagic = 0x52474C54414C5001;  // changes with nothing but the meaning of the first fields
+inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kMaxProcesses = 256;
+inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
+
+// Bytes of the control file that serve as locks; they hold no data that anyone reads.
+inline constexpr uint64_t kDeviceLockByte = 0;
+inline constexpr uint64_t kAttachLockByte = 1;
+inline constexpr uint64_t kSlotLockByte = 4096;  // + slot number; held for as long as the process lives
+
+struct alignas(64) LedgerHeader {
+  uint64_t magic;
+  uint32_t layout_version;
+  uint32_t slot_offset;  // these two let another version find the pids
+  uint32_t slot_stride;
+  uint32_t ready;  // written last at creation
+  char boot_id[40];
+  uint64_t total_bytes;
+  uint64_t capacity_bytes;
+  uint32_t page_count;
+  uint32_t handle_count;
+  uint32_t whitelist_count;
+  uint32_t device_number;
+  char product[16];
+  uint64_t data_device;  // identity of the memory file
+  uint64_t data_inode;
+  uint64_t pid_namespace;    // of the first process: pids of others mean nothing to it
+  uint64_t next_incarnation;  // numbers processes, never reused
+  std::atomic<uint64_t> transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
+
+  // Derived.
+  uint32_t free_pages;
+  uint32_t page_hint;
+  uint32_t handle_hint;
+  uint32_t free_whitelist;  // head of a list, index + 1
+  uint32_t scrub_count;     // blocks in state Scrub
+};
+
+enum class SlotState : uint32_t { Free = 0, Live = 1 };
+
+struct alignas(64) ProcessSlot {
+  std::atomic<SlotState> state;
+  int32_t pid;
+  uint64_t start_time;
+  uint64_t incarnation;
+  uint64_t pid_namespace;
+  int32_t data_fd;   // number of the memory file in that process
+  int32_t bare_pid;  // what the process is called in whitelists
+  char name[16];
+  std::atomic<uint64_t> small_free_bytes;  // free small pages inside the 2 MiB pages that the process holds
+};
+
+enum class HandleState : uint32_t {
+  Free = 0,
+  Allocated = 1,
+  Scrub = 2,  // no holder any more; `scrubber` is clearing its pages outside the lock
+};
+
+enum class Purpose : uint8_t { Physical, Device, SmallPages, Media, Pool, Host };
+
+struct alignas(64) HandleRecord {
+  std::atomic<HandleState> state;  // the commit word
+  uint32_t generation;             // counts the lives of the record
+  uint32_t first_page;             // index + 1
+  uint32_t page_count;
+  uint64_t holders[kHolderWords];
+  uint64_t scrubber;      // incarnation
+  uint64_t share_secret;  // 0: not exported
+  uint64_t exporter;      // incarnation
+  uint32_t share_flags;
+  uint32_t whitelist;  // head, index + 1
+  uint8_t attribute;   // aclrtMemAttr
+  Purpose purpose;
+  uint8_t location_type;
+  uint8_t padding;
+  uint32_t location_id;
+};
+
+struct PageRecord {
+  uint32_t next;                    // index + 1; 0 ends the chain
+  std::atomic<uint32_t> committed;  // memory may be behind it: set before it is taken, cleared after it is given back
+};
+
+inline constexpr uint32_t kWhitelistPids = 14;
+struct WhitelistBlock {
+  uint32_t next;  // index + 1
+  uint32_t count;
+  int32_t pids[kWhitelistPids];
+};
+
+static_assert(sizeof(LedgerHeader) == 192);
+static_assert(sizeof(ProcessSlot) == 64);
+static_assert(sizeof(HandleRecord) == 128);
+static_assert(sizeof(PageRecord) == 8);
+static_assert(sizeof(WhitelistBlock) == 64);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && std::is_standard_layout_v<HandleRecord>);
+
+struct LedgerOffsets {
+  uint64_t slots, handles, pages, page_bits, handle_bits, whitelist, total;
+};
+
+constexpr LedgerOffsets ledger_offsets(uint32_t page_count, uint32_t handle_count, uint32_t whitelist_count) {
+  LedgerOffsets at{};
+  const auto aligned = [](uint64_t n) { return (n + 63) & ~uint64_t{63}; };
+  at.slots = sizeof(LedgerHeader);
+  at.handles = aligned(at.slots + sizeof(ProcessSlot) * kMaxProcesses);
+  at.pages = aligned(at.handles + sizeof(HandleRecord) * handle_count);
+  at.page_bits = aligned(at.pages + sizeof(PageRecord) * page_count);
+  at.handle_bits = aligned(at.page_bits + (page_count + 63) / 64 * 8);
+  at.whitelist = aligned(at.handle_bits + (handle_count + 63) / 64 * 8);
+  at.total = (at.whitelist + sizeof(WhitelistBlock) * whitelist_count + 4095) & ~uint64_t{4095};
+  return at;
+}
+
+}  // namespace plat::device

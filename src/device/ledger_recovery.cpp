@@ -1,0 +1,203 @@
+// The device lock, and what follows the death of a process.
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "device/crash.h"
+#include "device/ledger.h"
+#include "device/report.h"
+
+namespace plat::device {
+
+namespace {
+constexpr uint64_t kComplainAfterNs = 1'000'000'000;
+constexpr int kYields = 20;
+constexpr uint32_t kShortestSleepUs = 20;
+constexpr uint32_t kLongestSleepUs = 1000;
+}  // namespace
+
+void Ledger::take_device_lock() {
+  if (control_path_.empty()) return;  // private: the mutex is enough
+  const uint64_t started = os::monotonic_nanoseconds();
+  bool complained = false;
+  uint32_t sleep_us = kShortestSleepUs;
+  for (int attempt = 0;; ++attempt) {
+    const int error = os::try_lock_byte(control_.get(), kDeviceLockByte);
+    if (error == 0) return;
+    if (error == EBADF) {  // the program closed files that were not its own
+      reopen_control();
+      continue;
+    }
+    if (attempt < kYields) {
+      sched_yield();
+      continue;
+    }
+    os::sleep_microseconds(sleep_us);
+    sleep_us = std::min(2 * sleep_us, kLongestSleepUs);
+    if (!complained && os::monotonic_nanoseconds() - started > kComplainAfterNs) {
+      complained = true;
+      const uint64_t holder = header_->transaction.load(std::memory_order_relaxed);
+      int32_t pid = 0;
+      for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+        if (slots_[slot].incarnation == holder) pid = slots_[slot].pid;
+      report::notice(fmt::format("device {}: pid {} has held the device lock for a second (is it stopped?); waiting",
+                                 header_->device_number, pid));
+    }
+  }
+}
+
+void Ledger::reopen_control() {
+  control_.release();  // it is closed already, and the number may be somebody else's by now
+  control_ = os::open_private_file(control_path_, false);
+  const auto identity = control_ ? os::identify(control_.get()) : std::nullopt;
+  if (!identity || !(*identity == control_identity_)) {
+    report::notice(fmt::format("device {}: the control file {} is gone; ending the process", header_->device_number,
+                               control_path_));
+    std::abort();
+  }
+  os::try_lock_byte(control_.get(), kSlotLockByte + slot_);
+}
+
+void Ledger::acquire() {
+  mutex_.lock();
+  take_device_lock();
+  if (header_->transaction.load(std::memory_order_acquire) != 0) [[unlikely]] rebuild_locked();
+  // A process that is still joining has no number yet.
+  header_->transaction.store(incarnation_ != 0 ? incarnation_ : UINT64_MAX, std::memory_order_seq_cst);
+}
+
+void Ledger::give_up() {
+  header_->transaction.store(0, std::memory_order_seq_cst);
+  crash_point("unlocking");
+  if (!control_path_.empty()) os::unlock_byte(control_.get(), kDeviceLockByte);
+  mutex_.unlock();
+}
+
+// A process died between two writes. Nothing that was derived can be trusted; all of it follows from the handle records.
+void Ledger::rebuild_locked() {
+  LedgerHeader& h = *header_;
+  std::fill(page_bits().begin(), page_bits().end(), 0);
+  std::fill(handle_bits().begin(), handle_bits().end(), 0);
+  std::vector<bool> block_used(h.whitelist_count);
+  h.free_pages = h.page_count;
+  h.page_hint = 0;
+  h.handle_hint = 0;
+  h.scrub_count = 0;
+  for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
+    HandleRecord& record = handles_[handle];
+    const HandleState state = record.state.load(std::memory_order_acquire);
+    if (state == HandleState::Free) continue;
+    if (state == HandleState::Allocated &&
+        std::all_of(std::begin(record.holders), std::end(record.holders), [](uint64_t word) { return word == 0; })) {
+      // Its last holder died while letting go. Nobody is clearing it; the next reap will.
+      record.scrubber = 0;
+      record.state.store(HandleState::Scrub, std::memory_order_release);
+    }
+    if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) h.scrub_count += 1;
+    core::set_bit(handle_bits(), handle);
+    for_each_page(handle, [&](uint32_t page) {
+      core::set_bit(page_bits(), page);
+      h.free_pages -= 1;
+    });
+    for (uint32_t at = record.whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
+  }
+  h.free_whitelist = 0;
+  for (uint32_t block = h.whitelist_count; block-- > 0;) {
+    if (block_used[block]) continue;
+    whitelist_[block].next = h.free_whitelist;
+    h.free_whitelist = block + 1;
+  }
+  crash_point("rebuilt");
+}
+
+bool Ledger::slot_is_alive(uint32_t slot) const {
+  if (slot == slot_) return true;
+  if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
+  // The lock is gone: the process ended, or it closed files that were not its own. The second kind still maps this file.
+  const ProcessSlot& s = slots_[slot];
+  return s.pid_namespace == me_.pid_namespace && os::start_time_of(s.pid) == s.start_time &&
+         os::maps_file(s.pid, control_identity_.device, control_identity_.inode);
+}
+
+bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (slots_[slot].state.load(std::memory_order_acquire) == SlotState::Live &&
+        slots_[slot].incarnation == incarnation)
+      return slot_is_alive(slot);
+  return false;
+}
+
+void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
+  uint64_t dead[kHolderWords] = {};
+  bool anybody_dead = false;
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    if (slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(slot)) continue;
+    dead[slot / 64] |= uint64_t{1} << (slot % 64);
+    anybody_dead = true;
+  }
+  // Besides the blocks of the dead there may be some that a process died clearing; those are counted.
+  if (!anybody_dead && header_->scrub_count == 0) return;
+  for (uint32_t word = 0; word < handle_bits().size(); ++word) {
+    for (uint64_t bits = handle_bits()[word]; bits != 0; bits &= bits - 1) {
+      const uint32_t handle = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+      HandleRecord& record = handles_[handle];
+      const HandleState state = record.state.load(std::memory_order_acquire);
+      if (state == HandleState::Allocated && anybody_dead) {
+        uint64_t left = 0;
+        for (uint32_t i = 0; i < kHolderWords; ++i) left |= record.holders[i] &= ~dead[i];
+        if (left != 0) continue;
+      } else if (state != HandleState::Scrub || incarnation_is_alive(record.scrubber)) {
+        continue;
+      }
+      begin_scrub_locked(handle, incarnation_);
+      crash_point("reap-block");
+      to_scrub.push_back(handle);
+    }
+  }
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (dead[slot / 64] >> (slot % 64) & 1) slots_[slot].state.store(SlotState::Free, std::memory_order_release);
+  crash_point("reaped");
+}
+
+void Ledger::reap() {
+  if (control_path_.empty()) return;
+  std::vector<uint32_t> to_scrub;
+  {
+    const Lock lock(*this);
+    reap_locked(to_scrub);
+  }
+  scrub(to_scrub);
+}
+
+std::string Ledger::verify() {
+  const Lock lock(*this);
+  const LedgerHeader& h = *header_;
+  std::vector<uint32_t> owner(h.page_count, UINT32_MAX);
+  uint32_t used = 0;
+  for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
+    const HandleRecord& record = handles_[handle];
+    const bool in_use = record.state.load(std::memory_order_acquire) != HandleState::Free;
+    if (in_use != core::test_bit(handle_bits(), handle)) return fmt::format("handle {}: bitmap differs", handle);
+    if (!in_use) continue;
+    uint32_t length = 0;
+    for (uint32_t at = record.first_page; at != 0; at = pages_[at - 1].next) {
+      if (at > h.page_count || ++length > record.page_count) return fmt::format("handle {}: broken chain", handle);
+      if (owner[at - 1] != UINT32_MAX) return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
+      if (!core::test_bit(page_bits(), at - 1)) return fmt::format("page {} of handle {} is marked free", at - 1, handle);
+      owner[at - 1] = handle;
+    }
+    if (length != record.page_count) return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);
+    used += length;
+  }
+  for (uint32_t page = 0; page < h.page_count; ++page) {
+    if (owner[page] != UINT32_MAX) continue;
+    if (core::test_bit(page_bits(), page)) return fmt::format("page {} is used by nobody", page);
+    if (pages_[page].committed.load(std::memory_order_relaxed) != 0) return fmt::format("free page {} keeps memory", page);
+  }
+  if (used + h.free_pages != h.page_count) return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
+  return "";
+}
+
+}  // namespace plat::device

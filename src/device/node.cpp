@@ -1,0 +1,96 @@
+#include "device/node.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "device/crash.h"
+#include "device/report.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace plat::device {
+
+Node::Node(Config config) : config_(std::move(config)) {
+  if (config_.directory.empty()) config_.directory = default_directory();
+  report::configure(config_);
+  arm_crash(config_.crash);
+}
+
+// Not $XDG_RUNTIME_DIR: two processes of one user may disagree about it, and would silently get two machines.
+std::string Node::default_directory() {
+  const char* parent = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+  return fmt::format("{}/plat-{}", parent, os::user_id());
+}
+
+std::string Node::control_path(uint32_t number) const {
+  if (config_.is_private()) return "";
+  const std::string what = number == kHostBank ? "host" : fmt::format("dev{}", number);
+  return fmt::format("{}/{}-{}", config_.directory, config_.node, what);
+}
+
+LedgerOptions Node::options_for(uint32_t number) const {
+  LedgerOptions options;
+  options.control_path = control_path(number);
+  if (config_.directory_was_chosen && !config_.is_private()) options.data_path = options.control_path + ".data";
+  options.capacity_bytes = number == kHostBank ? config_.host_capacity_bytes : config_.capacity_bytes;
+  options.product = config_.product->key;
+  options.capacity_is_firm = config_.capacity_was_chosen && number != kHostBank;
+  options.product_is_firm = config_.product_was_chosen;
+  options.device_number = number;
+  return options;
+}
+
+Result<> Node::check_settings() const {
+  if (config_.complaints.empty()) return {};
+  return fail(RuleId::DeviceSettings, "settings", "{}", fmt::join(config_.complaints, "; "));
+}
+
+Result<uint32_t> Node::physical_id(int64_t logical_id, std::string_view parameter) const {
+  if (logical_id >= 0 && logical_id < visible_count()) return config_.visible[static_cast<size_t>(logical_id)];
+  return fail(RuleId::DeviceId, parameter, "device id is {}, {} device(s) are visible", logical_id, visible_count());
+}
+
+int32_t Node::logical_id(uint32_t physical_id) const {
+  const auto found = std::find(config_.visible.begin(), config_.visible.end(), physical_id);
+  return found == config_.visible.end() ? -1 : static_cast<int32_t>(found - config_.visible.begin());
+}
+
+Result<Bank*> Node::bank(uint32_t number) {
+  if (Bank* bank = open_bank(number)) [[likely]] return bank;
+  const std::lock_guard lock(mutex_);
+  if (Bank* bank = open_bank(number)) return bank;
+  PLAT_TRY(check_settings());
+  PLAT_TRY(prepare_directory());
+  PLAT_ASSIGN(bank, Bank::open(options_for(number), config_.commit_eagerly));
+  announce();
+  Bank* opened = bank.release();
+  banks_[number].store(opened, std::memory_order_release);
+  return opened;
+}
+
+Result<> Node::prepare_directory() {
+  if (config_.is_private()) return {};
+  const int error = os::make_private_directory(config_.directory);
+  if (error == 0) return {};
+  return fail(RuleId::DeviceOpen, "deviceId", "directory {}: {}", config_.directory,
+              error == EPERM ? "it belongs to another user, or others can write to it" : std::strerror(error));
+}
+
+void Node::announce() {
+  if (announced_ || config_.quiet) return;
+  announced_ = true;
+  report::notice(fmt::format("software device, no NPU: {} x {} ({}) on machine '{}'; PLAT_QUIET=1 silences this line",
+                             config_.device_count, config_.product->soc_name, format_bytes(config_.capacity_bytes),
+                             config_.node));
+}
+
+void Node::abandon_in_child() {
+  for (auto& bank : banks_)
+    if (Bank* open = bank.load(std::memory_order_acquire)) open->abandon_in_child();
+}
+
+}  // namespace plat::device

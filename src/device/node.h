@@ -1,0 +1,55 @@
+// The machine that this process is on: its settings, its visible devices, and their banks, opened on first use.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "device/bank.h"
+#include "device/config.h"
+
+namespace plat::device {
+
+// Location number of the bank that plays host memory; devices are 0..63.
+inline constexpr uint32_t kHostBank = kMaxDevices;
+
+class Node {
+ public:
+  explicit Node(Config config);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const Config& config() const { return config_; }
+  const Product& product() const { return *config_.product; }
+
+  // Logical ids are those that clients use; physical ones number the devices of the machine.
+  uint32_t visible_count() const { return static_cast<uint32_t>(config_.visible.size()); }
+  Result<uint32_t> physical_id(int64_t logical_id, std::string_view parameter) const;
+  // The logical id of a physical device; -1 if it is hidden.
+  int32_t logical_id(uint32_t physical_id) const;
+
+  // Physical number, or kHostBank. Opens the bank if need be.
+  Result<Bank*> bank(uint32_t number);
+  // Only if it is open; nullptr otherwise.
+  Bank* open_bank(uint32_t number) const { return banks_[number].load(std::memory_order_acquire); }
+
+  // The settings in the way of any work, if any.
+  Result<> check_settings() const;
+
+  static std::string default_directory();
+  std::string control_path(uint32_t number) const;
+
+  void abandon_in_child();
+
+ private:
+  LedgerOptions options_for(uint32_t number) const;
+  Result<> prepare_directory();
+  void announce();
+
+  Config config_;
+  std::mutex mutex_;  // guards opening
+  std::array<std::atomic<Bank*>, kMaxDevices + 1> banks_{};  // never closed: addresses of their memory are everywhere
+  bool announced_ = false;
+};
+
+}  // namespace plat::device

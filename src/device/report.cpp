@@ -1,0 +1,150 @@
+#include "device/report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/text.h"
+
+namespace plat::report {
+
+namespace {
+
+struct State {
+  std::vector<std::atomic<rules::Severity>> severities = std::vector<std::atomic<rules::Severity>>(rules::all().size());
+  std::vector<std::atomic<uint64_t>> said = std::vector<std::atomic<uint64_t>>(rules::all().size());
+  std::atomic<rules::Generation> generation{rules::Generation::V2};
+  std::atomic<device::LogLevel> level{device::LogLevel::Warning};
+  std::atomic<bool> json{false};
+  std::mutex file_mutex;  // guards file_name
+  std::string file_name;
+
+  State() {
+    for (const rules::Rule& rule : rules::all()) severities[static_cast<size_t>(rule.id)] = rule.severity;
+  }
+};
+
+// Never destroyed: programs call in from destructors that run after main.
+State& state() {
+  static State* const instance = new State;
+  return *instance;
+}
+
+struct Recent {
+  std::string message;
+  const rules::Rule* rule = nullptr;
+};
+
+Recent& recent_failure() {
+  thread_local Recent recent;
+  return recent;
+}
+
+void write_line(std::string line) {
+  line += '\n';
+  int fd = STDERR_FILENO;
+  std::string file;
+  {
+    const std::lock_guard lock(state().file_mutex);
+    file = state().file_name;
+  }
+  if (!file.empty()) fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) fd = STDERR_FILENO;
+  // One write, so that lines of several threads and processes do not mix.
+  [[maybe_unused]] const ssize_t written = write(fd, line.data(), line.size());
+  if (fd != STDERR_FILENO) close(fd);
+}
+
+std::string to_json(const char* severity, const char* function, const Error& error, int code) {
+  const rules::Rule& rule = rules::get(error.rule);
+  return fmt::format(
+      R"({{"severity":{},"rule":{},"code":{},"function":{},"parameter":{},"detail":{},"rule_text":{},"fix":{},"pid":{}}})",
+      json_string(severity), json_string(rule.name), code, json_string(function), json_string(error.parameter),
+      json_string(error.detail), json_string(rule.sentence), json_string(rule.fix), getpid());
+}
+
+void log_breach(bool is_error, const char* function, const Error& error, const std::string& message, int code) {
+  const auto wanted = is_error ? device::LogLevel::Error : device::LogLevel::Warning;
+  if (state().level.load(std::memory_order_relaxed) < wanted) return;
+  const char* severity = is_error ? "error" : "warning";
+  if (state().json.load(std::memory_order_relaxed)) return write_line(to_json(severity, function, error, code));
+  const uint64_t times = state().said[static_cast<size_t>(error.rule)].fetch_add(1, std::memory_order_relaxed);
+  if (times == 0) write_line(fmt::format("plat {}: {}", severity, message));
+  // Said again at every power of ten, so that a storm is seen and yet stays readable.
+  for (uint64_t mark = 10; mark <= times + 1; mark *= 10)
+    if (mark == times + 1)
+      write_line(fmt::format("plat {}: {} ({} times by now) {}", severity, rules::get(error.rule).name, mark, message));
+}
+
+}  // namespace
+
+const char*& CallScope::current() {
+  thread_local const char* function = "";
+  return function;
+}
+
+void configure(const device::Config& config) {
+  State& s = state();
+  for (const rules::Rule& rule : rules::all()) s.severities[static_cast<size_t>(rule.id)] = rule.severity;
+  for (const auto& choice : config.rule_choices) s.severities[static_cast<size_t>(choice.rule)] = choice.severity;
+  s.generation = config.product->generation;
+  s.level = config.log_level;
+  s.json = config.log_json;
+  const std::lock_guard lock(s.file_mutex);
+  s.file_name = config.log_file;
+}
+
+rules::Generation generation() { return state().generation.load(std::memory_order_relaxed); }
+
+rules::Severity severity(RuleId rule) {
+  return state().severities[static_cast<size_t>(rule)].load(std::memory_order_relaxed);
+}
+
+std::string compose(const char* function, const Error& error) {
+  const rules::Rule& rule = rules::get(error.rule);
+  return fmt::format("{} {}({}): {}. {} {} See docs/rules/{}.md", rule.name, function, error.parameter, error.detail,
+                     rule.sentence, rule.fix, rule.name);
+}
+
+int raise_for(const char* function, const Error& error) {
+  const rules::Rule& rule = rules::get(error.rule);
+  const int code = rule.code(generation());
+  Recent& recent = recent_failure();
+  recent.message = compose(function, error);
+  recent.rule = &rule;
+  log_breach(true, function, error, recent.message, code);
+  return code;
+}
+
+int raise(const Error& error) { return raise_for(CallScope::current(), error); }
+
+const char* recent() { return recent_failure().message.c_str(); }
+const rules::Rule* recent_rule() { return recent_failure().rule; }
+
+Result<> soft(const Error& error) {
+  const rules::Severity chosen = severity(error.rule);
+  if (chosen == rules::Severity::Error) return forward(error);
+  if (chosen == rules::Severity::Warning) {
+    const char* function = CallScope::current();
+    log_breach(false, function, error, compose(function, error), 0);
+  }
+  return {};
+}
+
+void info(std::string_view text) {
+  if (state().level.load(std::memory_order_relaxed) >= device::LogLevel::Info) notice(text);
+}
+
+void notice(std::string_view text) {
+  if (state().level.load(std::memory_order_relaxed) == device::LogLevel::Off) return;
+  if (state().json.load(std::memory_order_relaxed))
+    write_line(fmt::format(R"({{"severity":"info","text":{},"pid":{}}})", json_string(text), getpid()));
+  else
+    write_line(fmt::format("plat: {}", text));
+}
+
+}  // namespace plat::report

@@ -1,0 +1,123 @@
+#include "os/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace plat::os {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Fd move_high(Fd fd) {
+  if (!fd) return fd;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
+  const auto ceiling = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1024));
+  const int moved = fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(3, ceiling - 128));
+  return moved >= 0 ? Fd(moved) : std::move(fd);
+}
+
+int set_size(int fd, uint64_t size_bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size_bytes > limit.rlim_cur)
+    return EFBIG;
+  return ftruncate(fd, static_cast<off_t>(size_bytes)) == 0 ? 0 : errno;
+}
+
+Fd create_memory_file(const char* name, uint64_t size_bytes) {
+  Fd fd(memfd_create(name, MFD_CLOEXEC));
+  if (!fd) return fd;
+  if (const int error = set_size(fd.get(), size_bytes); error != 0) {
+    fd = Fd();
+    errno = error;
+    return fd;
+  }
+  return move_high(std::move(fd));
+}
+
+Fd open_private_file(const std::string& path, bool create) {
+  Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600));
+  if (!fd) return fd;
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 077) != 0) {
+    fd = Fd();
+    errno = EPERM;
+    return fd;
+  }
+  return move_high(std::move(fd));
+}
+
+int make_private_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return errno;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return errno;
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0) return EPERM;
+  return 0;
+}
+
+std::optional<FileIdentity> identify(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return std::nullopt;
+  return FileIdentity{info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size)};
+}
+
+namespace {
+
+int lock_operation(int fd, int command, short type, uint64_t byte) {
+  struct flock request {};
+  request.l_type = type;
+  request.l_whence = SEEK_SET;
+  request.l_start = static_cast<off_t>(byte);
+  request.l_len = 1;
+  return fcntl(fd, command, &request) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int try_lock_byte(int fd, uint64_t byte) {
+  const int error = lock_operation(fd, F_OFD_SETLK, F_WRLCK, byte);
+  return error == EACCES ? EAGAIN : error;
+}
+
+int unlock_byte(int fd, uint64_t byte) { return lock_operation(fd, F_OFD_SETLK, F_UNLCK, byte); }
+
+bool is_byte_locked(int fd, uint64_t byte) {
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  request.l_whence = SEEK_SET;
+  request.l_start = static_cast<off_t>(byte);
+  request.l_len = 1;
+  return fcntl(fd, F_OFD_GETLK, &request) == 0 && request.l_type != F_UNLCK;
+}
+
+std::optional<std::string> read_small_file(const std::string& path) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+}  // namespace plat::os

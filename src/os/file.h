@@ -1,0 +1,66 @@
+// Files, memory files and byte-range locks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace plat::os {
+
+// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Moves the descriptor to a high number: programs that close and reopen low numbers then never meet it.
+Fd move_high(Fd fd);
+
+// A memory file of the given size that lives as long as somebody holds it. An empty Fd and errno on failure.
+Fd create_memory_file(const char* name, uint64_t size_bytes);
+
+// Opens (and creates, if asked) a file of this user's alone: no symbolic link, owner and mode checked.
+Fd open_private_file(const std::string& path, bool create);
+
+// Makes (if needed) a directory of this user's alone. Returns errno, EPERM when somebody else could meddle with it.
+int make_private_directory(const std::string& path);
+
+// Sets the size; fails with EFBIG rather than raising SIGXFSZ under a file-size limit.
+int set_size(int fd, uint64_t size_bytes);
+
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t size_bytes = 0;
+  friend bool operator==(const FileIdentity& a, const FileIdentity& b) {
+    return a.device == b.device && a.inode == b.inode;
+  }
+};
+std::optional<FileIdentity> identify(int fd);
+
+// Byte locks that belong to the open file description: they end with the last holder of the file, whatever ends it.
+// Each returns errno; try_lock returns EAGAIN when another description holds the byte.
+int try_lock_byte(int fd, uint64_t byte);
+int unlock_byte(int fd, uint64_t byte);
+// Whether somebody else holds the byte.
+bool is_byte_locked(int fd, uint64_t byte);
+
+// The whole of a small file (from /proc or /sys); nothing if it cannot be read.
+std::optional<std::string> read_small_file(const std::string& path);
+
+}  // namespace plat::os

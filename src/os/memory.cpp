@@ -1,0 +1,137 @@
+#include "os/memory.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+#include <vector>
+
+#include "os/file.h"
+
+namespace plat::os {
+
+bool fixed_addresses_allowed() {
+  // Looked up by name: the program may be instrumented although this library is not.
+  static const bool allowed = dlsym(RTLD_DEFAULT, "__tsan_init") == nullptr;
+  return allowed;
+}
+
+uint64_t reserve_address(uint64_t address, uint64_t size_bytes) {
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (address != 0) flags |= MAP_FIXED_NOREPLACE;
+  void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_NONE, flags, -1, 0);
+  if (start == MAP_FAILED) return 0;
+  const auto got = reinterpret_cast<uint64_t>(start);
+  if (address != 0 && got != address) {  // A kernel before 4.17 treats the address as a hint.
+    munmap(start, size_bytes);
+    errno = EEXIST;
+    return 0;
+  }
+  return got;
+}
+
+void release_address(uint64_t address, uint64_t size_bytes) { munmap(reinterpret_cast<void*>(address), size_bytes); }
+
+std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
+  void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                     static_cast<off_t>(offset));
+  if (start == MAP_FAILED) return nullptr;
+  madvise(start, size_bytes, MADV_DONTFORK);
+  madvise(start, size_bytes, MADV_DONTDUMP);
+  return static_cast<std::byte*>(start);
+}
+
+void unmap(std::byte* start, uint64_t size_bytes) { munmap(start, size_bytes); }
+
+int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset) {
+  void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                     static_cast<off_t>(offset));
+  return start == MAP_FAILED ? errno : 0;
+}
+
+int unmap_at(uint64_t address, uint64_t size_bytes) {
+  void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (start != MAP_FAILED) return 0;
+  // At the limit of mappings a new one is refused, but taking the access of an old one away still works.
+  return mprotect(reinterpret_cast<void*>(address), size_bytes, PROT_NONE) == 0 ? 0 : errno;
+}
+
+int discard(std::byte* start, uint64_t size_bytes) {
+  return madvise(start, size_bytes, MADV_REMOVE) == 0 ? 0 : errno;
+}
+
+int commit(int fd, uint64_t offset, uint64_t size_bytes) {
+  while (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size_bytes)) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+namespace {
+
+// The number after `key` in a file of "key value" lines, 0 if it is not there.
+uint64_t field(const std::string& text, std::string_view key) {
+  const size_t at = text.find(key);
+  if (at == std::string::npos) return 0;
+  const size_t digits = text.find_first_of("0123456789", at + key.size());
+  uint64_t value = 0;
+  if (digits != std::string::npos) std::from_chars(text.data() + digits, text.data() + text.size(), value);
+  return value;
+}
+
+uint64_t meminfo_bytes(std::string_view key) {
+  const auto text = read_small_file("/proc/meminfo");
+  return text ? field(*text, key) * 1024 : 0;
+}
+
+// The control groups (version 2) of this process, innermost first, up to the root.
+const std::vector<std::string>& control_groups() {
+  static const std::vector<std::string> groups = [] {
+    std::vector<std::string> found;
+    std::istringstream lines(read_small_file("/proc/self/cgroup").value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("0::", 0) != 0) continue;
+      std::string path = line.substr(3);
+      while (path.size() > 1) {
+        const std::string group = "/sys/fs/cgroup" + path;
+        if (access((group + "/memory.max").c_str(), R_OK) == 0) found.push_back(group);
+        path.erase(path.find_last_of('/'));
+        if (path.empty()) break;
+      }
+      if (access("/sys/fs/cgroup/memory.max", R_OK) == 0) found.emplace_back("/sys/fs/cgroup");
+    }
+    return found;
+  }();
+  return groups;
+}
+
+}  // namespace
+
+Headroom headroom() {
+  Headroom least{meminfo_bytes("MemAvailable:"), "the machine"};
+  if (least.available_bytes == 0) least.available_bytes = UINT64_MAX;  // No such line: do not invent a limit.
+  for (const std::string& group : control_groups()) {
+    const auto limit_text = read_small_file(group + "/memory.max");
+    const auto used_text = read_small_file(group + "/memory.current");
+    if (!limit_text || !used_text || limit_text->rfind("max", 0) == 0) continue;
+    const uint64_t limit = field(*limit_text, "");
+    const uint64_t used = field(*used_text, "");
+    const uint64_t left = limit > used ? limit - used : 0;
+    if (left < least.available_bytes) least = Headroom{left, "control group " + group};
+  }
+  return least;
+}
+
+uint64_t machine_memory_bytes() { return meminfo_bytes("MemTotal:"); }
+
+uint64_t mapping_limit() {
+  const auto text = read_small_file("/proc/sys/vm/max_map_count");
+  const uint64_t limit = text ? field(*text, "") : 0;
+  return limit != 0 ? limit : 65530;
+}
+
+}  // namespace plat::os

@@ -1,0 +1,8 @@
+// os/: the only system calls of the house: files, locks, memory, processes.
+//
+// May include: base/. Knows nothing of devices. Functions report failure as errno (0 is success) and never print.
+#pragma once
+
+#include "os/file.h"
+#include "os/memory.h"
+#include "os/process.h"

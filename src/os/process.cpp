@@ -1,0 +1,84 @@
+#include "os/process.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <sstream>
+
+#include "os/file.h"
+
+namespace plat::os {
+
+ProcessIdentity this_process() {
+  ProcessIdentity identity;
+  identity.pid = getpid();
+  identity.start_time = start_time_of(identity.pid);
+  struct stat info {};
+  if (stat("/proc/self/ns/pid", &info) == 0) identity.pid_namespace = info.st_ino;
+  return identity;
+}
+
+std::string process_name(int32_t pid) {
+  auto name = read_small_file(fmt::format("/proc/{}/comm", pid)).value_or("");
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+uint64_t start_time_of(int32_t pid) {
+  const auto text = read_small_file(fmt::format("/proc/{}/stat", pid));
+  if (!text) return 0;
+  // Field 22; the second field is the name in parentheses, which may itself hold spaces and parentheses.
+  const size_t after_name = text->rfind(')');
+  if (after_name == std::string::npos) return 0;
+  std::istringstream fields(text->substr(after_name + 1));
+  std::string skipped;
+  for (int i = 3; i < 22; ++i) fields >> skipped;
+  uint64_t start_time = 0;
+  fields >> start_time;
+  return start_time;
+}
+
+bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode) {
+  const auto text = read_small_file(fmt::format("/proc/{}/maps", pid));
+  if (!text) return false;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    unsigned major_number = 0;
+    unsigned minor_number = 0;
+    uint64_t inode = 0;
+    if (std::sscanf(line.c_str(), "%*s %*s %*s %x:%x %" SCNu64, &major_number, &minor_number, &inode) == 3 &&
+        inode == file_inode && makedev(major_number, minor_number) == file_device)
+      return true;
+  }
+  return false;
+}
+
+std::string boot_id() {
+  auto id = read_small_file("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  while (!id.empty() && id.back() == '\n') id.pop_back();
+  return id;
+}
+
+uint32_t user_id() { return geteuid(); }
+
+uint64_t random_number() {
+  uint64_t value = 0;
+  if (getrandom(&value, sizeof value, 0) != sizeof value) value = monotonic_nanoseconds() * 0x9E3779B97F4A7C15u;
+  return value;
+}
+
+void sleep_microseconds(uint32_t microseconds) { usleep(microseconds); }
+
+uint64_t monotonic_nanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace plat::os

@@ -1,0 +1,32 @@
+// Who a process is, and whether it is still there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace plat::os {
+
+struct ProcessIdentity {
+  int32_t pid = 0;
+  uint64_t start_time = 0;     // in clock ticks since boot; with the pid it names a process for good
+  uint64_t pid_namespace = 0;  // pids mean something only within one
+};
+
+ProcessIdentity this_process();
+// The program's short name, for people.
+std::string process_name(int32_t pid);
+// 0 when there is no such process.
+uint64_t start_time_of(int32_t pid);
+// Whether the process still has a file mapped; false for a process that ended or turned into another program.
+bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode);
+
+std::string boot_id();
+uint32_t user_id();
+
+// A number nobody can guess.
+uint64_t random_number();
+
+void sleep_microseconds(uint32_t microseconds);
+uint64_t monotonic_nanoseconds();
+
+}  // namespace plat::os
