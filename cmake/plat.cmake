@@ -1,8 +1,8 @@
 # The few helpers that every folder's CMakeLists.txt uses.
 
 add_library(plat_options INTERFACE)
-target_compile_options(plat_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
-                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual> -fno-omit-frame-pointer -g1)
+target_compile_options(plat_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual$<SEMICOLON>-Wnon-virtual-dtor> -fno-omit-frame-pointer -g1)
 target_include_directories(plat_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(plat_options INTERFACE fmt::fmt-header-only tl::expected Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(plat_options INTERFACE _GNU_SOURCE)

@@ -17,7 +17,8 @@ inline void clear_bit(BitWords words, uint32_t index) { words[index / 64] &= ~(u
 // The first clear bit at or after `hint`, going round; nothing when all `count` bits are set.
 std::optional<uint32_t> find_clear(BitWords words, uint32_t count, uint32_t hint);
 
-// The start of the first run of `length` clear bits at or after `hint`, then from 0; nothing when there is none.
+// The start of the first run of `length` clear bits at or after `hint`, then from 0; nothing when there is
+// none.
 std::optional<uint32_t> find_clear_run(BitWords words, uint32_t count, uint32_t length, uint32_t hint);
 
 }  // namespace plat::core

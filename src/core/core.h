@@ -1,6 +1,7 @@
 // core/: pure algorithms: page table, free ranges, bitmaps, stable arrays.
 //
-// May include: base/. No system call, no global, no lock: callers serialise writers, readers are lock-free where it says so.
+// May include: base/. No system call, no global, no lock: callers serialise writers, readers are lock-free
+// where it says so.
 #pragma once
 
 #include "core/bitmap.h"

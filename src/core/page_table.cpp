@@ -15,7 +15,8 @@ bool PageTable::prepare(Va va, uint64_t size_bytes) {
   for (uint64_t leaf = first; leaf <= last; ++leaf) {
     if (leaves_[leaf].load(std::memory_order_relaxed) != nullptr) continue;
     // calloc, because the system gives zero pages on first touch: a sparse leaf costs what is used of it.
-    auto* entries = static_cast<std::atomic<uint64_t>*>(std::calloc(kLeafEntries, sizeof(std::atomic<uint64_t>)));
+    auto* entries =
+        static_cast<std::atomic<uint64_t>*>(std::calloc(kLeafEntries, sizeof(std::atomic<uint64_t>)));
     if (entries == nullptr) return false;
     leaves_[leaf].store(entries, std::memory_order_release);
   }

@@ -1,7 +1,8 @@
 // The software page table: one 64-bit entry for each 2 MiB page of a 47-bit address space.
 //
-// A two-level radix: 4096 leaves of 16384 entries (32 GiB each), made on demand and kept for ever. Readers take no lock:
-// two dependent loads. Writers are serialised by the caller. What an entry means is the caller's business; 0 is "nothing".
+// A two-level radix: 4096 leaves of 16384 entries (32 GiB each), made on demand and kept for ever. Readers
+// take no lock: two dependent loads. Writers are serialised by the caller. What an entry means is the
+// caller's business; 0 is "nothing".
 #pragma once
 
 #include <array>
@@ -28,10 +29,15 @@ class PageTable {
     return leaf ? leaf[leaf_index(va)].load(std::memory_order_acquire) : 0;
   }
 
-  // Makes sure that stores to [va, va + size_bytes) cannot fail. False when there is no memory for the leaves.
+  // Makes sure that stores to [va, va + size_bytes) cannot fail. False when there is no memory for the
+  // leaves.
   bool prepare(Va va, uint64_t size_bytes);
   // The page's leaf must have been prepared.
-  void store(Va va, uint64_t entry) { leaf_of(va)[leaf_index(va)].store(entry, std::memory_order_release); }
+  void store(Va va, uint64_t entry) {
+    std::atomic<uint64_t>* leaf =
+        leaves_[(va.value >> (kPageShift + kLeafBits)) % kLeaves].load(std::memory_order_relaxed);
+    leaf[leaf_index(va)].store(entry, std::memory_order_release);
+  }
 
  private:
   static constexpr unsigned kLeafBits = 14;

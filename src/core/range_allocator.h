@@ -29,7 +29,7 @@ class RangeAllocator {
   void erase_free(std::map<uint64_t, uint64_t>::iterator range);
   void carve(std::map<uint64_t, uint64_t>::iterator range, uint64_t start, uint64_t end);
 
-  std::map<uint64_t, uint64_t> by_start_;              // start -> end
+  std::map<uint64_t, uint64_t> by_start_;            // start -> end
   std::set<std::pair<uint64_t, uint64_t>> by_size_;  // (size, start)
   uint64_t free_bytes_ = 0;
 };

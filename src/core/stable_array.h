@@ -1,7 +1,7 @@
 // An array that grows without moving: an element's address is good for ever, and reading needs no lock.
 //
-// Elements are made on first use of their index and never destroyed, so a reader that holds a stale index reads an element
-// that has been given to somebody else, never freed memory; it must check what it finds.
+// Elements are made on first use of their index and never destroyed, so a reader that holds a stale index
+// reads an element that has been given to somebody else, never freed memory; it must check what it finds.
 #pragma once
 
 #include <array>

@@ -24,9 +24,10 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, bool comm
   const uint64_t capacity = bank->ledger_->capacity_bytes();
   bank->alias_ = os::map_shared(bank->ledger_->data_fd(), 0, capacity);
   if (bank->alias_ == nullptr)
-    return fail(RuleId::DeviceOpen, "deviceId",
-                "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
-                options.device_number, format_bytes(capacity), std::strerror(errno));
+    return fail(
+        RuleId::DeviceOpen, "deviceId",
+        "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
+        options.device_number, format_bytes(capacity), std::strerror(errno));
   bank->ledger_->set_discard([alias = bank->alias_](uint32_t first, uint32_t count) {
     os::discard(alias + uint64_t{first} * core::kPageBytes, uint64_t{count} * core::kPageBytes);
   });
@@ -52,13 +53,15 @@ Result<uint32_t> Bank::allocate(uint32_t page_count, const BlockInfo& info) {
 Result<> Bank::commit_now(uint32_t page) {
   const os::Headroom room = os::headroom();
   if (room.available_bytes < core::kPageBytes + kMarginBytes)
-    return fail(RuleId::OutOfHostMemory, "size", "device {}: {} has {} left, a page takes {} and {} are kept back",
-                device_number_, room.limited_by, format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
+    return fail(RuleId::OutOfHostMemory, "size",
+                "device {}: {} has {} left, a page takes {} and {} are kept back", device_number_,
+                room.limited_by, format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
                 format_bytes(kMarginBytes));
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
   auto& committed = ledger_->page(page).committed;
   committed.store(1, std::memory_order_release);
-  // If the program closed our file the number may be another file by now; then the write itself takes the memory.
+  // If the program closed our file the number may be another file by now; then the write itself takes the
+  // memory.
   if (!ledger_->data_fd_is_ours()) return {};
   const int error = os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes);
   if (error == 0 || error == EOPNOTSUPP) return {};

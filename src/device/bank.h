@@ -1,7 +1,8 @@
 // A bank of memory: the ledger that says who holds its pages, and the pages themselves.
 //
-// The whole memory file is mapped once, for ever, at an address that no client knows; only this library touches it. Memory is
-// taken from the system when a page is first written, after a look at how much there is, so that a write never kills the process.
+// The whole memory file is mapped once, for ever, at an address that no client knows; only this library
+// touches it. Memory is taken from the system when a page is first written, after a look at how much there
+// is, so that a write never kills the process.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,8 @@ class Bank {
   }
   // Makes a write to the page safe. Fails when the machine has no memory left.
   Result<> commit(uint32_t page) {
-    if (is_committed(page)) [[likely]] return {};
+    if (is_committed(page)) [[likely]]
+      return {};
     return commit_now(page);
   }
 

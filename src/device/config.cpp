@@ -18,14 +18,17 @@ namespace plat::device {
 namespace {
 
 constexpr std::array kSettings = {
-    Setting{"product", "a2|a3|950|training|inference|200i-a2|200i-a2-rc|200", "the product that the devices play"},
+    Setting{"product", "a2|a3|950|training|inference|200i-a2|200i-a2-rc|200",
+            "the product that the devices play"},
     Setting{"devices", "1..64", "how many devices the machine has (8)"},
     Setting{"capacity", "SIZE", "memory of each device, in whole 2 MiB (the product's own)"},
     Setting{"host_capacity", "SIZE", "host memory that ACL can allocate (the machine's)"},
     Setting{"node", "NAME", "which machine to join; 'private' is one that no other process sees (default)"},
-    Setting{"dir", "DIRECTORY", "where the machine's control and data files live (control files in /dev/shm, else /tmp)"},
+    Setting{"dir", "DIRECTORY",
+            "where the machine's control and data files live (control files in /dev/shm, else /tmp)"},
     Setting{"host_access", "deny|allow", "whether the host may read and write device addresses (deny)"},
-    Setting{"commit", "lazy|eager", "when memory is taken from the system: at the first write, or at allocation (lazy)"},
+    Setting{"commit", "lazy|eager",
+            "when memory is taken from the system: at the first write, or at allocation (lazy)"},
     Setting{"rules", "ID=off|warning|error,...", "how strictly to take a rule, by its id"},
     Setting{"log", "off|error|warning|info", "what to say on stderr (warning)"},
     Setting{"log_format", "text|json", "messages for people, or one JSON object a line (text)"},
@@ -56,7 +59,8 @@ class Reader {
     parse_config_text(
         *text,
         [&](std::string_view key, std::string_view value) {
-          if (std::none_of(kSettings.begin(), kSettings.end(), [&](const Setting& s) { return key == s.key; }))
+          if (std::none_of(kSettings.begin(), kSettings.end(),
+                           [&](const Setting& s) { return key == s.key; }))
             complain(fmt::format("{}: there is no setting '{}'", path, key));
           file_[std::string(key)] = std::string(value);
         },
@@ -65,7 +69,8 @@ class Reader {
 
   std::optional<std::string> value(const char* key) {
     name_ = "PLAT_";
-    for (const char* c = key; *c != 0; ++c) name_ += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+    for (const char* c = key; *c != 0; ++c)
+      name_ += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
     if (auto found = environment_(name_); found && !found->empty()) return found;
     if (const auto found = file_.find(key); found != file_.end()) return found->second;
     return std::nullopt;
@@ -106,7 +111,8 @@ class Reader {
         config_.product_was_chosen = true;
       } else {
         std::string keys;
-        for (const Product& known : products()) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", known.key);
+        for (const Product& known : products())
+          keys += fmt::format("{}{}", keys.empty() ? "" : ", ", known.key);
         wrong(*text, "no such product; there are " + keys);
       }
     }
@@ -216,7 +222,8 @@ class Reader {
 
 std::span<const Setting> settings() { return kSettings; }
 
-void parse_config_text(std::string_view text, const std::function<void(std::string_view, std::string_view)>& each,
+void parse_config_text(std::string_view text,
+                       const std::function<void(std::string_view, std::string_view)>& each,
                        const std::function<void(std::string)>& complain) {
   for (unsigned number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());

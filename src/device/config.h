@@ -1,7 +1,8 @@
 // What the user asked for: the machine to play, where it lives, how strict and how talkative it is.
 //
-// Each setting comes from the environment (PLAT_DEVICES), else from the file that PLAT_CONFIG names (devices = 2), else from a
-// default. A setting that cannot be understood is not guessed at: it becomes a complaint, and no device opens.
+// Each setting comes from the environment (PLAT_DEVICES), else from the file that PLAT_CONFIG names (devices
+// = 2), else from a default. A setting that cannot be understood is not guessed at: it becomes a complaint,
+// and no device opens.
 #pragma once
 
 #include <array>
@@ -65,7 +66,8 @@ Config read_config(const Environment& environment);
 Config read_config();
 
 // "key = value" lines; '#' begins a comment. Calls `each` per setting, `complain` for what cannot be read.
-void parse_config_text(std::string_view text, const std::function<void(std::string_view, std::string_view)>& each,
+void parse_config_text(std::string_view text,
+                       const std::function<void(std::string_view, std::string_view)>& each,
                        const std::function<void(std::string)>& complain);
 
 }  // namespace plat::device

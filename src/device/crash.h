@@ -13,7 +13,8 @@ void arm_crash(const std::string& plan);
 void maybe_crash(const char* place);
 
 inline void crash_point(const char* place) {
-  if (crash_armed.load(std::memory_order_relaxed)) [[unlikely]] maybe_crash(place);
+  if (crash_armed.load(std::memory_order_relaxed)) [[unlikely]]
+    maybe_crash(place);
 }
 
 }  // namespace plat::device

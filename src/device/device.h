@@ -1,5 +1,5 @@
-// device/: what a device is: the product it plays, its capacity, the ledger that processes share, recovery, and how errors are
-// reported.
+// device/: what a device is: the product it plays, its capacity, the ledger that processes share, recovery,
+// and how errors are reported.
 //
 // May include: base, os, core, rules. Knows nothing of address ranges or mappings.
 #pragma once

@@ -17,7 +17,8 @@ uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holde
 uint64_t holder_bit(uint32_t slot) { return uint64_t{1} << (slot % 64); }
 
 bool has_holder(const HandleRecord& record) {
-  return std::any_of(std::begin(record.holders), std::end(record.holders), [](uint64_t word) { return word != 0; });
+  return std::any_of(std::begin(record.holders), std::end(record.holders),
+                     [](uint64_t word) { return word != 0; });
 }
 
 unsigned holder_count(const HandleRecord& record) {
@@ -118,7 +119,8 @@ void Ledger::begin_scrub_locked(uint32_t handle, uint64_t scrubber) {
 
 void Ledger::free_block_locked(uint32_t handle) {
   HandleRecord& record = handles_[handle];
-  // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as free.
+  // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as
+  // free.
   const uint32_t first_page = record.first_page;
   const uint32_t whitelist = record.whitelist;
   if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) header_->scrub_count -= 1;
@@ -244,19 +246,21 @@ Error Ledger::out_of_memory(uint32_t page_count) {
   const LedgerHeader& h = *header_;
   const uint64_t asked = uint64_t{page_count} * core::kPageBytes;
   if (page_count <= h.free_pages)
-    return Error{RuleId::OutOfHandles, "handle",
-                 fmt::format("all {} memory handles of device {} are in use", h.handle_count, h.device_number)};
+    return Error{
+        RuleId::OutOfHandles, "handle",
+        fmt::format("all {} memory handles of device {} are in use", h.handle_count, h.device_number)};
   std::string who;
   size_t named = 0;
   for (const Holder& holder : holders_locked()) {
     if (holder.bytes == 0 || named == 3) break;
-    who += fmt::format("{}pid {} ({}) {} in {} blocks", named++ == 0 ? "; largest holders: " : ", ", holder.pid, holder.name,
-                       format_bytes(holder.bytes), holder.blocks);
+    who += fmt::format("{}pid {} ({}) {} in {} blocks", named++ == 0 ? "; largest holders: " : ", ",
+                       holder.pid, holder.name, format_bytes(holder.bytes), holder.blocks);
   }
-  return Error{RuleId::OutOfMemory, "size",
-               fmt::format("device {}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", h.device_number,
-                           format_bytes(asked), asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
-                           uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
+  return Error{
+      RuleId::OutOfMemory, "size",
+      fmt::format("device {}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", h.device_number,
+                  format_bytes(asked), asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
+                  uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
 }
 
 bool Ledger::add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids) {

@@ -1,8 +1,10 @@
-// The ledger of one device: who holds which pages. Shared by all processes of a machine, and it survives any of them.
+// The ledger of one device: who holds which pages. Shared by all processes of a machine, and it survives any
+// of them.
 //
-// Every change happens under Lock: a process-wide mutex and then a byte lock of the control file, which the kernel drops when
-// the process ends. A process that finds the mark of a dead one inside a change rebuilds what is derived from the ground truth.
-// Lock order: above (vmm) -> Ledger::mutex_ -> device lock byte. Nothing is called back under the lock.
+// Every change happens under Lock: a process-wide mutex and then a byte lock of the control file, which the
+// kernel drops when the process ends. A process that finds the mark of a dead one inside a change rebuilds
+// what is derived from the ground truth. Lock order: above (vmm) -> Ledger::mutex_ -> device lock byte.
+// Nothing is called back under the lock.
 #pragma once
 
 #include <functional>
@@ -112,7 +114,8 @@ class Ledger {
   bool add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids);
   bool is_whitelisted_locked(uint32_t handle, int32_t pid) const;
 
-  // Compares everything derived with the ground truth; the first difference, or "". For tests and `plat info --verify`.
+  // Compares everything derived with the ground truth; the first difference, or "". For tests and `plat info
+  // --verify`.
   std::string verify();
 
   // After fork: the child must not keep the parent's locks alive. Async-signal-safe.
@@ -158,7 +161,8 @@ class Ledger {
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }
   core::BitWords handle_bits() const { return {handle_bits_, (header_->handle_count + 63) / 64}; }
 
-  std::mutex mutex_;  // threads of this process share one lock description, so the byte lock does not part them
+  std::mutex
+      mutex_;  // threads of this process share one lock description, so the byte lock does not part them
   os::Fd control_;
   os::Fd data_;
   std::string control_path_;

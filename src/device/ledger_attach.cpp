@@ -17,7 +17,8 @@ namespace plat::device {
 
 namespace {
 
-// Room for the whitelists of a machine: 64 bytes for 14 pids; the file is sparse, so unused room costs nothing.
+// Room for the whitelists of a machine: 64 bytes for 14 pids; the file is sparse, so unused room costs
+// nothing.
 constexpr uint32_t kWhitelistBlocks = 32768;
 constexpr uint64_t kAttachPatienceNs = 30'000'000'000;
 constexpr uint32_t kPollMicroseconds = 200;
@@ -38,8 +39,8 @@ Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   const uint64_t started = os::monotonic_nanoseconds();
   while (os::try_lock_byte(ledger->control_.get(), kAttachLockByte) == EAGAIN) {
     if (os::monotonic_nanoseconds() - started > kAttachPatienceNs)
-      return fail(RuleId::DeviceOpen, "deviceId", "{}: another process has been joining for 30 s (is it stopped?)",
-                  options.control_path);
+      return fail(RuleId::DeviceOpen, "deviceId",
+                  "{}: another process has been joining for 30 s (is it stopped?)", options.control_path);
     os::sleep_microseconds(kPollMicroseconds);
   }
   const auto joined = ledger->join(options);
@@ -54,10 +55,11 @@ Result<> Ledger::open_control(const LedgerOptions& options) {
   control_ = options.control_path.empty() ? os::create_memory_file("plat-control", 0)
                                           : os::open_private_file(options.control_path, true);
   if (!control_)
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", options.control_path, std::strerror(errno));
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", options.control_path,
+                std::strerror(errno));
   if (const int error = os::try_lock_byte(control_.get(), kAttachLockByte); error != 0 && error != EAGAIN)
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: no byte-range locks here ({})", options.control_path,
-                std::strerror(error));
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: no byte-range locks here ({})",
+                options.control_path, std::strerror(error));
   return {};
 }
 
@@ -79,7 +81,8 @@ Result<> Ledger::join(const LedgerOptions& options) {
 bool Ledger::any_slot_locked() const {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
-  // Nobody holds a lock; but a process that closed all its files lives on, and its memory must not be pulled away.
+  // Nobody holds a lock; but a process that closed all its files lives on, and its memory must not be pulled
+  // away.
   LedgerHeader h{};
   if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) || h.magic != kLedgerMagic ||
       h.layout_version != kLayoutVersion || os::boot_id() != std::string(h.boot_id))
@@ -89,8 +92,8 @@ bool Ledger::any_slot_locked() const {
     const auto at = static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride);
     if (pread(control_.get(), raw, sizeof raw, at) != static_cast<ssize_t>(sizeof raw)) return false;
     const auto* s = reinterpret_cast<const ProcessSlot*>(raw);
-    if (s->state.load(std::memory_order_relaxed) == SlotState::Live && s->pid_namespace == me_.pid_namespace &&
-        os::start_time_of(s->pid) == s->start_time &&
+    if (s->state.load(std::memory_order_relaxed) == SlotState::Live &&
+        s->pid_namespace == me_.pid_namespace && os::start_time_of(s->pid) == s->start_time &&
         os::maps_file(s->pid, control_identity_.device, control_identity_.inode))
       return true;
   }
@@ -104,7 +107,8 @@ int32_t Ledger::a_live_pid() const {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
     if (!os::is_byte_locked(control_.get(), kSlotLockByte + slot)) continue;
     int32_t pid = 0;
-    const auto at = static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride + offsetof(ProcessSlot, pid));
+    const auto at =
+        static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride + offsetof(ProcessSlot, pid));
     if (pread(control_.get(), &pid, sizeof pid, at) == static_cast<ssize_t>(sizeof pid)) return pid;
   }
   return 0;
@@ -151,14 +155,16 @@ Result<> Ledger::check_layout(const LedgerOptions& options) {
   LedgerHeader h{};
   const bool whole = pread(control_.get(), &h, sizeof h, 0) == static_cast<ssize_t>(sizeof h);
   if (!whole || h.magic != kLedgerMagic || h.layout_version != kLayoutVersion || h.ready != 1)
-    return fail(RuleId::DeviceVersion, "deviceId", "control file {} has layout {}, this library has {}; pid {} uses it",
-                control_path_, whole ? h.layout_version : 0, kLayoutVersion, a_live_pid());
+    return fail(RuleId::DeviceVersion, "deviceId",
+                "control file {} has layout {}, this library has {}; pid {} uses it", control_path_,
+                whole ? h.layout_version : 0, kLayoutVersion, a_live_pid());
   const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
   const bool product_differs = options.product_is_firm && options.product != h.product;
   if (capacity_differs || product_differs)
     return fail(RuleId::DeviceConflict, "deviceId",
                 "device {} runs as {} with {} bytes (pid {} uses it), this process wants {} with {} bytes",
-                h.device_number, h.product, h.capacity_bytes, a_live_pid(), options.product, options.capacity_bytes);
+                h.device_number, h.product, h.capacity_bytes, a_live_pid(), options.product,
+                options.capacity_bytes);
   return map_control(h.total_bytes);
 }
 
@@ -182,8 +188,10 @@ Result<> Ledger::take_slot() {
       mine.incarnation = incarnation_;
       mine.pid_namespace = me_.pid_namespace;
       mine.data_fd = -1;
-      // A pid of another namespace could be the pid of a process of this one: such a process gets a name of its own.
-      mine.bare_pid = me_.pid_namespace == h.pid_namespace ? me_.pid : 0x40000000 + static_cast<int32_t>(incarnation_);
+      // A pid of another namespace could be the pid of a process of this one: such a process gets a name of
+      // its own.
+      mine.bare_pid =
+          me_.pid_namespace == h.pid_namespace ? me_.pid : 0x40000000 + static_cast<int32_t>(incarnation_);
       copy_text(mine.name, os::process_name(me_.pid));
       mine.small_free_bytes.store(0, std::memory_order_relaxed);
       crash_point("slot-filled");
@@ -191,12 +199,13 @@ Result<> Ledger::take_slot() {
       crash_point("slot-live");
       return {};
     }
-    std::vector<uint32_t> nothing_to_scrub_yet;  // what the dead held is found again by the reap after joining
+    std::vector<uint32_t>
+        nothing_to_scrub_yet;  // what the dead held is found again by the reap after joining
     const Lock lock(*this);
     reap_locked(nothing_to_scrub_yet);
   }
-  return fail(RuleId::DeviceProcesses, "deviceId", "all {} process slots of device {} are taken", kMaxProcesses,
-              h.device_number);
+  return fail(RuleId::DeviceProcesses, "deviceId", "all {} process slots of device {} are taken",
+              kMaxProcesses, h.device_number);
 }
 
 Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
@@ -205,16 +214,19 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     data_ = os::open_private_file(options.data_path, true);
     if (data_ && created) os::set_size(data_.get(), 0);
     if (const int error = data_ ? os::set_size(data_.get(), h.capacity_bytes) : errno; error != 0)
-      return fail(RuleId::DeviceOpen, "deviceId", "data file {}: {}", options.data_path, std::strerror(error));
+      return fail(RuleId::DeviceOpen, "deviceId", "data file {}: {}", options.data_path,
+                  std::strerror(error));
   } else if (created) {
     data_ = os::create_memory_file("plat-memory", h.capacity_bytes);
     if (!data_)
-      return fail(RuleId::DeviceOpen, "deviceId", "memory file of {} bytes: {}", h.capacity_bytes, std::strerror(errno));
+      return fail(RuleId::DeviceOpen, "deviceId", "memory file of {} bytes: {}", h.capacity_bytes,
+                  std::strerror(errno));
   } else {
     // Every process that holds the file offers it through /proc. One may be ending, so all are asked.
     for (uint32_t slot = 0; slot < kMaxProcesses && !data_; ++slot) {
       const ProcessSlot& peer = slots_[slot];
-      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live || peer.data_fd < 0) continue;
+      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live || peer.data_fd < 0)
+        continue;
       os::Fd opened(open(fmt::format("/proc/{}/fd/{}", peer.pid, peer.data_fd).c_str(), O_RDWR | O_CLOEXEC));
       const auto identity = opened ? os::identify(opened.get()) : std::nullopt;
       if (identity && identity->inode == h.data_inode && identity->device == h.data_device)
@@ -222,15 +234,18 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     }
     if (!data_)
       return fail(RuleId::DeviceOpen, "deviceId",
-                  "device {}: the memory of the machine cannot be reached through /proc of the processes that hold it "
-                  "(pid {}): they run in another container or forbid it; set PLAT_DIR to a shared directory for all of them",
+                  "device {}: the memory of the machine cannot be reached through /proc of the processes "
+                  "that hold it "
+                  "(pid {}): they run in another container or forbid it; set PLAT_DIR to a shared directory "
+                  "for all of them",
                   h.device_number, a_live_pid());
   }
   const auto identity = os::identify(data_.get());
   if (created && identity) {
     h.data_device = identity->device;
     h.data_inode = identity->inode;
-    // All whitelist blocks are free; the rest of a fresh file is zero, which is what an empty ledger looks like.
+    // All whitelist blocks are free; the rest of a fresh file is zero, which is what an empty ledger looks
+    // like.
     for (uint32_t block = 0; block < h.whitelist_count; ++block)
       whitelist_[block].next = block + 1 < h.whitelist_count ? block + 2 : 0;
     h.free_whitelist = 1;

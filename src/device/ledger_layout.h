@@ -2,9 +2,10 @@
 //
 //   header | process slots | handle records | page records | page bitmap | handle bitmap | whitelist blocks
 //
-// Ground truth is a handle's state, its holders (a bit for each process slot), its chain of pages and its whitelist. Everything
-// else (bitmaps, counts, free lists) is derived and rebuilt from it when a process dies inside a change. All fields have a fixed
-// width; the header says which layout and which boot of the machine wrote it.
+// Ground truth is a handle's state, its holders (a bit for each process slot), its chain of pages and its
+// whitelist. Everything else (bitmaps, counts, free lists) is derived and rebuilt from it when a process dies
+// inside a change. All fields have a fixed width; the header says which layout and which boot of the machine
+// wrote it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@
 
 namespace plat::device {
 
-inline constexpr uint64_t kLedgerMagic = 0x52474C54414C5001;  // changes with nothing but the meaning of the first fields
+inline constexpr uint64_t kLedgerMagic =
+    0x52474C54414C5001;  // changes with nothing but the meaning of the first fields
 inline constexpr uint32_t kLayoutVersion = 1;
 inline constexpr uint32_t kMaxProcesses = 256;
 inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
@@ -39,9 +41,10 @@ struct alignas(64) LedgerHeader {
   char product[16];
   uint64_t data_device;  // identity of the memory file
   uint64_t data_inode;
-  uint64_t pid_namespace;    // of the first process: pids of others mean nothing to it
+  uint64_t pid_namespace;     // of the first process: pids of others mean nothing to it
   uint64_t next_incarnation;  // numbers processes, never reused
-  std::atomic<uint64_t> transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
+  std::atomic<uint64_t>
+      transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
 
   // Derived.
   uint32_t free_pages;
@@ -92,8 +95,9 @@ struct alignas(64) HandleRecord {
 };
 
 struct PageRecord {
-  uint32_t next;                    // index + 1; 0 ends the chain
-  std::atomic<uint32_t> committed;  // memory may be behind it: set before it is taken, cleared after it is given back
+  uint32_t next;  // index + 1; 0 ends the chain
+  std::atomic<uint32_t>
+      committed;  // memory may be behind it: set before it is taken, cleared after it is given back
 };
 
 inline constexpr uint32_t kWhitelistPids = 14;

@@ -42,8 +42,9 @@ void Ledger::take_device_lock() {
       int32_t pid = 0;
       for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
         if (slots_[slot].incarnation == holder) pid = slots_[slot].pid;
-      report::notice(fmt::format("device {}: pid {} has held the device lock for a second (is it stopped?); waiting",
-                                 header_->device_number, pid));
+      report::notice(
+          fmt::format("device {}: pid {} has held the device lock for a second (is it stopped?); waiting",
+                      header_->device_number, pid));
     }
   }
 }
@@ -53,8 +54,8 @@ void Ledger::reopen_control() {
   control_ = os::open_private_file(control_path_, false);
   const auto identity = control_ ? os::identify(control_.get()) : std::nullopt;
   if (!identity || !(*identity == control_identity_)) {
-    report::notice(fmt::format("device {}: the control file {} is gone; ending the process", header_->device_number,
-                               control_path_));
+    report::notice(fmt::format("device {}: the control file {} is gone; ending the process",
+                               header_->device_number, control_path_));
     std::abort();
   }
   os::try_lock_byte(control_.get(), kSlotLockByte + slot_);
@@ -63,7 +64,8 @@ void Ledger::reopen_control() {
 void Ledger::acquire() {
   mutex_.lock();
   take_device_lock();
-  if (header_->transaction.load(std::memory_order_acquire) != 0) [[unlikely]] rebuild_locked();
+  if (header_->transaction.load(std::memory_order_acquire) != 0) [[unlikely]]
+    rebuild_locked();
   // A process that is still joining has no number yet.
   header_->transaction.store(incarnation_ != 0 ? incarnation_ : UINT64_MAX, std::memory_order_seq_cst);
 }
@@ -75,7 +77,8 @@ void Ledger::give_up() {
   mutex_.unlock();
 }
 
-// A process died between two writes. Nothing that was derived can be trusted; all of it follows from the handle records.
+// A process died between two writes. Nothing that was derived can be trusted; all of it follows from the
+// handle records.
 void Ledger::rebuild_locked() {
   LedgerHeader& h = *header_;
   std::fill(page_bits().begin(), page_bits().end(), 0);
@@ -89,8 +92,8 @@ void Ledger::rebuild_locked() {
     HandleRecord& record = handles_[handle];
     const HandleState state = record.state.load(std::memory_order_acquire);
     if (state == HandleState::Free) continue;
-    if (state == HandleState::Allocated &&
-        std::all_of(std::begin(record.holders), std::end(record.holders), [](uint64_t word) { return word == 0; })) {
+    if (state == HandleState::Allocated && std::all_of(std::begin(record.holders), std::end(record.holders),
+                                                       [](uint64_t word) { return word == 0; })) {
       // Its last holder died while letting go. Nobody is clearing it; the next reap will.
       record.scrubber = 0;
       record.state.store(HandleState::Scrub, std::memory_order_release);
@@ -115,7 +118,8 @@ void Ledger::rebuild_locked() {
 bool Ledger::slot_is_alive(uint32_t slot) const {
   if (slot == slot_) return true;
   if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
-  // The lock is gone: the process ended, or it closed files that were not its own. The second kind still maps this file.
+  // The lock is gone: the process ended, or it closed files that were not its own. The second kind still maps
+  // this file.
   const ProcessSlot& s = slots_[slot];
   return s.pid_namespace == me_.pid_namespace && os::start_time_of(s.pid) == s.start_time &&
          os::maps_file(s.pid, control_identity_.device, control_identity_.inode);
@@ -133,7 +137,8 @@ void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
   uint64_t dead[kHolderWords] = {};
   bool anybody_dead = false;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(slot)) continue;
+    if (slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(slot))
+      continue;
     dead[slot / 64] |= uint64_t{1} << (slot % 64);
     anybody_dead = true;
   }
@@ -157,7 +162,8 @@ void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
     }
   }
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (dead[slot / 64] >> (slot % 64) & 1) slots_[slot].state.store(SlotState::Free, std::memory_order_release);
+    if (dead[slot / 64] >> (slot % 64) & 1)
+      slots_[slot].state.store(SlotState::Free, std::memory_order_release);
   crash_point("reaped");
 }
 
@@ -179,24 +185,31 @@ std::string Ledger::verify() {
   for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
     const HandleRecord& record = handles_[handle];
     const bool in_use = record.state.load(std::memory_order_acquire) != HandleState::Free;
-    if (in_use != core::test_bit(handle_bits(), handle)) return fmt::format("handle {}: bitmap differs", handle);
+    if (in_use != core::test_bit(handle_bits(), handle))
+      return fmt::format("handle {}: bitmap differs", handle);
     if (!in_use) continue;
     uint32_t length = 0;
     for (uint32_t at = record.first_page; at != 0; at = pages_[at - 1].next) {
-      if (at > h.page_count || ++length > record.page_count) return fmt::format("handle {}: broken chain", handle);
-      if (owner[at - 1] != UINT32_MAX) return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
-      if (!core::test_bit(page_bits(), at - 1)) return fmt::format("page {} of handle {} is marked free", at - 1, handle);
+      if (at > h.page_count || ++length > record.page_count)
+        return fmt::format("handle {}: broken chain", handle);
+      if (owner[at - 1] != UINT32_MAX)
+        return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
+      if (!core::test_bit(page_bits(), at - 1))
+        return fmt::format("page {} of handle {} is marked free", at - 1, handle);
       owner[at - 1] = handle;
     }
-    if (length != record.page_count) return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);
+    if (length != record.page_count)
+      return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);
     used += length;
   }
   for (uint32_t page = 0; page < h.page_count; ++page) {
     if (owner[page] != UINT32_MAX) continue;
     if (core::test_bit(page_bits(), page)) return fmt::format("page {} is used by nobody", page);
-    if (pages_[page].committed.load(std::memory_order_relaxed) != 0) return fmt::format("free page {} keeps memory", page);
+    if (pages_[page].committed.load(std::memory_order_relaxed) != 0)
+      return fmt::format("free page {} keeps memory", page);
   }
-  if (used + h.free_pages != h.page_count) return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
+  if (used + h.free_pages != h.page_count)
+    return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
   return "";
 }
 

@@ -35,7 +35,8 @@ std::string Node::control_path(uint32_t number) const {
 LedgerOptions Node::options_for(uint32_t number) const {
   LedgerOptions options;
   options.control_path = control_path(number);
-  if (config_.directory_was_chosen && !config_.is_private()) options.data_path = options.control_path + ".data";
+  if (config_.directory_was_chosen && !config_.is_private())
+    options.data_path = options.control_path + ".data";
   options.capacity_bytes = number == kHostBank ? config_.host_capacity_bytes : config_.capacity_bytes;
   options.product = config_.product->key;
   options.capacity_is_firm = config_.capacity_was_chosen && number != kHostBank;
@@ -50,8 +51,10 @@ Result<> Node::check_settings() const {
 }
 
 Result<uint32_t> Node::physical_id(int64_t logical_id, std::string_view parameter) const {
-  if (logical_id >= 0 && logical_id < visible_count()) return config_.visible[static_cast<size_t>(logical_id)];
-  return fail(RuleId::DeviceId, parameter, "device id is {}, {} device(s) are visible", logical_id, visible_count());
+  if (logical_id >= 0 && logical_id < visible_count())
+    return config_.visible[static_cast<size_t>(logical_id)];
+  return fail(RuleId::DeviceId, parameter, "device id is {}, {} device(s) are visible", logical_id,
+              visible_count());
 }
 
 int32_t Node::logical_id(uint32_t physical_id) const {
@@ -60,7 +63,8 @@ int32_t Node::logical_id(uint32_t physical_id) const {
 }
 
 Result<Bank*> Node::bank(uint32_t number) {
-  if (Bank* bank = open_bank(number)) [[likely]] return bank;
+  if (Bank* bank = open_bank(number)) [[likely]]
+    return bank;
   const std::lock_guard lock(mutex_);
   if (Bank* bank = open_bank(number)) return bank;
   PLAT_TRY(check_settings());
@@ -76,16 +80,17 @@ Result<> Node::prepare_directory() {
   if (config_.is_private()) return {};
   const int error = os::make_private_directory(config_.directory);
   if (error == 0) return {};
-  return fail(RuleId::DeviceOpen, "deviceId", "directory {}: {}", config_.directory,
-              error == EPERM ? "it belongs to another user, or others can write to it" : std::strerror(error));
+  return fail(
+      RuleId::DeviceOpen, "deviceId", "directory {}: {}", config_.directory,
+      error == EPERM ? "it belongs to another user, or others can write to it" : std::strerror(error));
 }
 
 void Node::announce() {
   if (announced_ || config_.quiet) return;
   announced_ = true;
-  report::notice(fmt::format("software device, no NPU: {} x {} ({}) on machine '{}'; PLAT_QUIET=1 silences this line",
-                             config_.device_count, config_.product->soc_name, format_bytes(config_.capacity_bytes),
-                             config_.node));
+  report::notice(fmt::format(
+      "software device, no NPU: {} x {} ({}) on machine '{}'; PLAT_QUIET=1 silences this line",
+      config_.device_count, config_.product->soc_name, format_bytes(config_.capacity_bytes), config_.node));
 }
 
 void Node::abandon_in_child() {

@@ -1,4 +1,5 @@
-// The machine that this process is on: its settings, its visible devices, and their banks, opened on first use.
+// The machine that this process is on: its settings, its visible devices, and their banks, opened on first
+// use.
 #pragma once
 
 #include <array>
@@ -33,6 +34,16 @@ class Node {
   // Only if it is open; nullptr otherwise.
   Bank* open_bank(uint32_t number) const { return banks_[number].load(std::memory_order_acquire); }
 
+  // Which devices this process has opened (aclrtSetDevice), by physical number.
+  bool is_open(uint32_t number) const {
+    return (open_devices_.load(std::memory_order_acquire) >> number & 1) != 0;
+  }
+  void set_open(uint32_t number, bool open) {
+    const uint64_t bit = uint64_t{1} << number;
+    open ? open_devices_.fetch_or(bit, std::memory_order_acq_rel)
+         : open_devices_.fetch_and(~bit, std::memory_order_acq_rel);
+  }
+
   // The settings in the way of any work, if any.
   Result<> check_settings() const;
 
@@ -48,7 +59,9 @@ class Node {
 
   Config config_;
   std::mutex mutex_;  // guards opening
-  std::array<std::atomic<Bank*>, kMaxDevices + 1> banks_{};  // never closed: addresses of their memory are everywhere
+  std::array<std::atomic<Bank*>, kMaxDevices + 1>
+      banks_{};  // never closed: addresses of their memory are everywhere
+  std::atomic<uint64_t> open_devices_{0};
   bool announced_ = false;
 };
 

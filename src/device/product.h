@@ -15,14 +15,14 @@ struct Product {
   const char* soc_name;  // what aclrtGetSocName returns
   rules::Generation generation;
   uint64_t memory_bytes;
-  uint32_t padding_bytes;   // added behind every aclrtMalloc block
-  bool has_hbm;             // false: DDR only
-  bool runs_on_device;      // Ascend RC form: the program runs on the device's own CPU
-  bool virtual_memory;      // the VMM calls
-  bool giant_pages;         // 1 GiB pages
-  bool expected_address;    // aclrtReserveMemAddress with expectPtr
-  bool cross_server;        // NoUC reservations, fabric handles, selected links
-  bool peer_access;         // copies and mappings between devices
+  uint32_t padding_bytes;  // added behind every aclrtMalloc block
+  bool has_hbm;            // false: DDR only
+  bool runs_on_device;     // Ascend RC form: the program runs on the device's own CPU
+  bool virtual_memory;     // the VMM calls
+  bool giant_pages;        // 1 GiB pages
+  bool expected_address;   // aclrtReserveMemAddress with expectPtr
+  bool cross_server;       // NoUC reservations, fabric handles, selected links
+  bool peer_access;        // copies and mappings between devices
 };
 
 std::span<const Product> products();

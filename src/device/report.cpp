@@ -15,7 +15,8 @@ namespace plat::report {
 namespace {
 
 struct State {
-  std::vector<std::atomic<rules::Severity>> severities = std::vector<std::atomic<rules::Severity>>(rules::all().size());
+  std::vector<std::atomic<rules::Severity>> severities =
+      std::vector<std::atomic<rules::Severity>>(rules::all().size());
   std::vector<std::atomic<uint64_t>> said = std::vector<std::atomic<uint64_t>>(rules::all().size());
   std::atomic<rules::Generation> generation{rules::Generation::V2};
   std::atomic<device::LogLevel> level{device::LogLevel::Warning};
@@ -63,21 +64,26 @@ std::string to_json(const char* severity, const char* function, const Error& err
   const rules::Rule& rule = rules::get(error.rule);
   return fmt::format(
       R"({{"severity":{},"rule":{},"code":{},"function":{},"parameter":{},"detail":{},"rule_text":{},"fix":{},"pid":{}}})",
-      json_string(severity), json_string(rule.name), code, json_string(function), json_string(error.parameter),
-      json_string(error.detail), json_string(rule.sentence), json_string(rule.fix), getpid());
+      json_string(severity), json_string(rule.name), code, json_string(function),
+      json_string(error.parameter), json_string(error.detail), json_string(rule.sentence),
+      json_string(rule.fix), getpid());
 }
 
-void log_breach(bool is_error, const char* function, const Error& error, const std::string& message, int code) {
+void log_breach(bool is_error, const char* function, const Error& error, const std::string& message,
+                int code) {
   const auto wanted = is_error ? device::LogLevel::Error : device::LogLevel::Warning;
   if (state().level.load(std::memory_order_relaxed) < wanted) return;
   const char* severity = is_error ? "error" : "warning";
-  if (state().json.load(std::memory_order_relaxed)) return write_line(to_json(severity, function, error, code));
-  const uint64_t times = state().said[static_cast<size_t>(error.rule)].fetch_add(1, std::memory_order_relaxed);
+  if (state().json.load(std::memory_order_relaxed))
+    return write_line(to_json(severity, function, error, code));
+  const uint64_t times =
+      state().said[static_cast<size_t>(error.rule)].fetch_add(1, std::memory_order_relaxed);
   if (times == 0) write_line(fmt::format("plat {}: {}", severity, message));
   // Said again at every power of ten, so that a storm is seen and yet stays readable.
   for (uint64_t mark = 10; mark <= times + 1; mark *= 10)
     if (mark == times + 1)
-      write_line(fmt::format("plat {}: {} ({} times by now) {}", severity, rules::get(error.rule).name, mark, message));
+      write_line(fmt::format("plat {}: {} ({} times by now) {}", severity, rules::get(error.rule).name, mark,
+                             message));
 }
 
 }  // namespace
@@ -90,7 +96,8 @@ const char*& CallScope::current() {
 void configure(const device::Config& config) {
   State& s = state();
   for (const rules::Rule& rule : rules::all()) s.severities[static_cast<size_t>(rule.id)] = rule.severity;
-  for (const auto& choice : config.rule_choices) s.severities[static_cast<size_t>(choice.rule)] = choice.severity;
+  for (const auto& choice : config.rule_choices)
+    s.severities[static_cast<size_t>(choice.rule)] = choice.severity;
   s.generation = config.product->generation;
   s.level = config.log_level;
   s.json = config.log_json;
@@ -106,8 +113,8 @@ rules::Severity severity(RuleId rule) {
 
 std::string compose(const char* function, const Error& error) {
   const rules::Rule& rule = rules::get(error.rule);
-  return fmt::format("{} {}({}): {}. {} {} See docs/rules/{}.md", rule.name, function, error.parameter, error.detail,
-                     rule.sentence, rule.fix, rule.name);
+  return fmt::format("{} {}({}): {}. {} {} See docs/rules/{}.md", rule.name, function, error.parameter,
+                     error.detail, rule.sentence, rule.fix, rule.name);
 }
 
 int raise_for(const char* function, const Error& error) {

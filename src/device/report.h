@@ -1,5 +1,5 @@
-// How a broken rule reaches the user: the code that the call returns, the message that aclGetRecentErrMsg gives, and a line in
-// the log, said once for each rule (repetitions are counted).
+// How a broken rule reaches the user: the code that the call returns, the message that aclGetRecentErrMsg
+// gives, and a line in the log, said once for each rule (repetitions are counted).
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace plat::report {
 
-// Takes the log settings, the choice of rules and the product's driver generation. Called once before the first call returns.
+// Takes the log settings, the choice of rules and the product's driver generation. Called once before the
+// first call returns.
 void configure(const device::Config& config);
 
 // Names the API function that this thread is in, for the messages of everything below it.
@@ -43,7 +44,8 @@ Result<> soft(const Error& error);
 template <class... Args>
 Result<> check_soft(bool kept, RuleId rule, std::string_view parameter, fmt::format_string<Args...> format,
                     Args&&... args) {
-  if (kept || severity(rule) == rules::Severity::Off) [[likely]] return {};
+  if (kept || severity(rule) == rules::Severity::Off) [[likely]]
+    return {};
   return soft(Error{rule, std::string(parameter), fmt::format(format, std::forward<Args>(args)...)});
 }
 

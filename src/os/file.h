@@ -37,7 +37,8 @@ Fd create_memory_file(const char* name, uint64_t size_bytes);
 // Opens (and creates, if asked) a file of this user's alone: no symbolic link, owner and mode checked.
 Fd open_private_file(const std::string& path, bool create);
 
-// Makes (if needed) a directory of this user's alone. Returns errno, EPERM when somebody else could meddle with it.
+// Makes (if needed) a directory of this user's alone. Returns errno, EPERM when somebody else could meddle
+// with it.
 int make_private_directory(const std::string& path);
 
 // Sets the size; fails with EFBIG rather than raising SIGXFSZ under a file-size limit.
@@ -53,8 +54,8 @@ struct FileIdentity {
 };
 std::optional<FileIdentity> identify(int fd);
 
-// Byte locks that belong to the open file description: they end with the last holder of the file, whatever ends it.
-// Each returns errno; try_lock returns EAGAIN when another description holds the byte.
+// Byte locks that belong to the open file description: they end with the last holder of the file, whatever
+// ends it. Each returns errno; try_lock returns EAGAIN when another description holds the byte.
 int try_lock_byte(int fd, uint64_t byte);
 int unlock_byte(int fd, uint64_t byte);
 // Whether somebody else holds the byte.

@@ -34,7 +34,9 @@ uint64_t reserve_address(uint64_t address, uint64_t size_bytes) {
   return got;
 }
 
-void release_address(uint64_t address, uint64_t size_bytes) { munmap(reinterpret_cast<void*>(address), size_bytes); }
+void release_address(uint64_t address, uint64_t size_bytes) {
+  munmap(reinterpret_cast<void*>(address), size_bytes);
+}
 
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
   void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
@@ -48,8 +50,8 @@ std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
 void unmap(std::byte* start, uint64_t size_bytes) { munmap(start, size_bytes); }
 
 int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset) {
-  void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                     static_cast<off_t>(offset));
+  void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
   return start == MAP_FAILED ? errno : 0;
 }
 

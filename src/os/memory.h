@@ -15,11 +15,13 @@ void release_address(uint64_t address, uint64_t size_bytes);
 // Whether fixed addresses may be asked for: ThreadSanitizer ends a process that does.
 bool fixed_addresses_allowed();
 
-// Maps `fd` shared, readable and writable, anywhere; not inherited by fork, not in core dumps. nullptr and errno on failure.
+// Maps `fd` shared, readable and writable, anywhere; not inherited by fork, not in core dumps. nullptr and
+// errno on failure.
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes);
 void unmap(std::byte* start, uint64_t size_bytes);
 
-// Maps part of `fd` at a reserved address, or takes it away again and leaves the address reserved. Each returns errno.
+// Maps part of `fd` at a reserved address, or takes it away again and leaves the address reserved. Each
+// returns errno.
 int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset);
 int unmap_at(uint64_t address, uint64_t size_bytes);
 

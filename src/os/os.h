@@ -1,6 +1,7 @@
 // os/: the only system calls of the house: files, locks, memory, processes.
 //
-// May include: base/. Knows nothing of devices. Functions report failure as errno (0 is success) and never print.
+// May include: base/. Knows nothing of devices. Functions report failure as errno (0 is success) and never
+// print.
 #pragma once
 
 #include "os/file.h"

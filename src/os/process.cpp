@@ -69,7 +69,8 @@ uint32_t user_id() { return geteuid(); }
 
 uint64_t random_number() {
   uint64_t value = 0;
-  if (getrandom(&value, sizeof value, 0) != sizeof value) value = monotonic_nanoseconds() * 0x9E3779B97F4A7C15u;
+  if (getrandom(&value, sizeof value, 0) != sizeof value)
+    value = monotonic_nanoseconds() * 0x9E3779B97F4A7C15u;
   return value;
 }
 

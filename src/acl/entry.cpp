@@ -1,0 +1,16 @@
+#include "acl/entry.h"
+
+#include <unistd.h>
+
+namespace plat::acl {
+
+Error stale_child_error() {
+  return Error{RuleId::DeviceForked, "",
+               fmt::format("process {} was forked from one that uses the device", getpid())};
+}
+
+Error exception_error(const char* what) {
+  return Error{RuleId::DeviceInternal, "", fmt::format("exception: {}", what)};
+}
+
+}  // namespace plat::acl

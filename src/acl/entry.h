@@ -1,0 +1,59 @@
+// acl/: the C entry points of libascendcl.so, one file for each group of calls.
+//
+// An entry point checks its arguments, calls down, and translates the result. It holds no state and no lock.
+// May include every folder above it. Nothing here calls another entry point, so that a preloaded library can
+// replace any of them by itself.
+//
+// This header is the guard around every entry point: it names the call for messages, turns an Error into its
+// code, and lets no exception out.
+#pragma once
+
+#include <exception>
+
+#include "acl/acl_base.h"
+#include "acl/runtime.h"
+#include "device/report.h"
+#include "rules/rules.h"
+
+namespace plat::acl {
+
+// A forked child that has not started afresh.
+Error stale_child_error();
+Error exception_error(const char* what);
+
+// entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> { ... })
+template <class Body>
+aclError entry(const char* function, Body&& body) {
+  const report::CallScope scope(function);
+  if (is_stale_child()) [[unlikely]]
+    return report::raise(stale_child_error());
+  try {
+    const Result<> result = body(runtime());
+    if (result) [[likely]]
+      return ACL_SUCCESS;
+    return report::raise(result.error());
+  } catch (const std::exception& problem) {
+    return report::raise(exception_error(problem.what()));
+  } catch (...) {
+    return report::raise(exception_error("unknown exception"));
+  }
+}
+
+// Argument checks that many calls share.
+inline Result<> want(const void* pointer, const char* parameter) {
+  if (pointer != nullptr) [[likely]]
+    return {};
+  return fail(RuleId::ArgNull, parameter, "{} is null", parameter);
+}
+inline Result<> want_size(uint64_t size_bytes, const char* parameter) {
+  if (size_bytes != 0) [[likely]]
+    return {};
+  return fail(RuleId::ArgZeroSize, parameter, "{} is 0", parameter);
+}
+inline Result<> want_zero(uint64_t value, const char* parameter) {
+  if (value == 0) [[likely]]
+    return {};
+  return fail(RuleId::ArgReserved, parameter, "{} is {}, only 0 is known", parameter, value);
+}
+
+}  // namespace plat::acl

@@ -1,0 +1,24 @@
+// Everything that this process knows of its devices, made on the first call.
+#pragma once
+
+#include "device/device.h"
+#include "vmm/vmm.h"
+
+namespace plat::acl {
+
+struct Runtime {
+  Runtime();
+
+  device::Node node;
+  vmm::Vmm vmm;
+};
+
+// Never destroyed: programs call in from destructors that run after main.
+Runtime& runtime();
+
+// Whether this is a forked child that has not called aclInit yet: what it inherited means nothing here.
+bool is_stale_child();
+// Leaves the parent's state behind and starts afresh.
+void restart_in_child();
+
+}  // namespace plat::acl

@@ -1,0 +1,197 @@
+// Virtual memory management: reserve, allocate, map, unmap, free, release, access and queries.
+#include "acl/acl_rt_vmm.h"
+
+#include "acl/entry.h"
+
+using namespace plat;
+using plat::acl::entry;
+using plat::acl::Runtime;
+using plat::acl::want;
+using plat::acl::want_size;
+using plat::acl::want_zero;
+using plat::vmm::PhysicalHandle;
+
+namespace {
+
+Result<> supported(Runtime& runtime) {
+  const device::Product& product = runtime.node.product();
+  if (product.virtual_memory) [[likely]]
+    return {};
+  return fail(RuleId::ProductSupport, "", "{} ({}) has no virtual memory management", product.soc_name,
+              product.name);
+}
+
+Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size, aclrtDrvMemHandle handle,
+                       uint64_t flags) {
+  PLAT_TRY(supported(runtime));
+  PLAT_TRY(want(virPtr, "virPtr"));
+  PLAT_TRY(want(handle, "handle"));
+  PLAT_TRY(want_size(size, "size"));
+  return want_zero(flags, "flags");
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
+                                uint64_t flags) {
+  return entry("aclrtReserveMemAddress", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    PLAT_TRY(want_size(size, "size"));
+    if (flags > 1)
+      return fail(RuleId::ArgReserved, "flags", "flags is {}, only 0 and 1 (huge pages) are known", flags);
+    if (alignment != 0) return fail(RuleId::ReserveAlignment, "alignment", "alignment is {}", alignment);
+    PLAT_ASSIGN(start, runtime.vmm.reserve(size, va_of(expectPtr), flags == 1));
+    *virPtr = pointer_of(start);
+    return {};
+  });
+}
+
+aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t alignment, void* expectPtr,
+                                          uint64_t flags) {
+  return entry("aclrtReserveMemAddressNoUCMemory", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    PLAT_TRY(want_size(size, "size"));
+    PLAT_TRY(want_zero(flags, "flags"));
+    if (alignment != 0) return fail(RuleId::ReserveAlignment, "alignment", "alignment is {}", alignment);
+    PLAT_ASSIGN(start, runtime.vmm.reserve_cross_server(size, va_of(expectPtr)));
+    *virPtr = pointer_of(start);
+    return {};
+  });
+}
+
+aclError aclrtReleaseMemAddress(void* virPtr) {
+  return entry("aclrtReleaseMemAddress", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    return runtime.vmm.release(va_of(virPtr));
+  });
+}
+
+aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
+                             uint64_t flags) {
+  return entry("aclrtMallocPhysical", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(handle, "handle"));
+    PLAT_TRY(want(prop, "prop"));
+    PLAT_TRY(want_size(size, "size"));
+    PLAT_TRY(want_zero(flags, "flags"));
+    PLAT_ASSIGN(created, runtime.vmm.create(size, *prop));
+    *handle = created.opaque();
+    return {};
+  });
+}
+
+aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
+  return entry("aclrtFreePhysical", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(handle, "handle"));
+    return runtime.vmm.free(PhysicalHandle::of(handle));
+  });
+}
+
+aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags) {
+  return entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(map_arguments(runtime, virPtr, size, handle, flags));
+    return runtime.vmm.map(va_of(virPtr), size, offset, PhysicalHandle::of(handle), true);
+  });
+}
+
+aclError aclrtMemMapNoAccess(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
+                             uint64_t flags) {
+  return entry("aclrtMemMapNoAccess", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(map_arguments(runtime, virPtr, size, handle, flags));
+    return runtime.vmm.map(va_of(virPtr), size, offset, PhysicalHandle::of(handle), false);
+  });
+}
+
+aclError aclrtUnmapMem(void* virPtr) {
+  return entry("aclrtUnmapMem", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    return runtime.vmm.unmap(va_of(virPtr));
+  });
+}
+
+aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, size_t count) {
+  return entry("aclrtMemSetAccess", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    if (virPtr == nullptr || desc == nullptr || size == 0 || count == 0)
+      return fail(RuleId::AccessArguments, "desc", "virPtr is {}, size is {}, desc is {}, count is {}",
+                  fmt::ptr(virPtr), size, fmt::ptr(desc), count);
+    return runtime.vmm.set_access(va_of(virPtr), size, {desc, count});
+  });
+}
+
+aclError aclrtMemGetAccess(void* virPtr, aclrtMemLocation* location, uint64_t* flag) {
+  return entry("aclrtMemGetAccess", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    PLAT_TRY(want(location, "location"));
+    PLAT_TRY(want(flag, "flag"));
+    PLAT_ASSIGN(granted, runtime.vmm.has_access(va_of(virPtr), *location));
+    *flag = granted ? ACL_RT_MEM_ACCESS_FLAGS_READWRITE : ACL_RT_MEM_ACCESS_FLAGS_NONE;
+    return {};
+  });
+}
+
+aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
+                                          size_t* granularity) {
+  return entry("aclrtMemGetAllocationGranularity", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(prop, "prop"));
+    PLAT_TRY(want(granularity, "granularity"));
+    PLAT_ASSIGN(bytes, runtime.vmm.granularity(*prop));
+    if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM && option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+      return fail(RuleId::GranularityOption, "option", "option is {}", static_cast<int>(option));
+    *granularity = bytes;
+    return {};
+  });
+}
+
+aclError aclrtMemRetainAllocationHandle(void* virPtr, aclrtDrvMemHandle* handle) {
+  return entry("aclrtMemRetainAllocationHandle", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtr, "virPtr"));
+    PLAT_TRY(want(handle, "handle"));
+    PLAT_ASSIGN(retained, runtime.vmm.retain(va_of(virPtr)));
+    *handle = retained.opaque();
+    return {};
+  });
+}
+
+aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, aclrtPhysicalMemProp* prop) {
+  return entry("aclrtMemGetAllocationPropertiesFromHandle", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(handle, "handle"));
+    PLAT_TRY(want(prop, "prop"));
+    PLAT_ASSIGN(found, runtime.vmm.properties(PhysicalHandle::of(handle)));
+    *prop = found;
+    return {};
+  });
+}
+
+aclError aclrtMemMapSelectedLink(void* virPtrDst, size_t size, void* virPtrSrc, uint32_t linkIdx) {
+  return entry("aclrtMemMapSelectedLink", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(virPtrDst, "virPtrDst"));
+    PLAT_TRY(want(virPtrSrc, "virPtrSrc"));
+    PLAT_TRY(want_size(size, "size"));
+    if (linkIdx > 1)
+      return fail(RuleId::ArgEnum, "linkIdx", "linkIdx is {}, 0 (SIO) and 1 (HCCS) are known", linkIdx);
+    return runtime.vmm.map_selected_link(va_of(virPtrDst), size, va_of(virPtrSrc));
+  });
+}
+
+aclError aclrtMemMapSetLink(aclrtDrvMemHandle handle, aclrtMemLinkType adviceLink) {
+  return entry("aclrtMemMapSetLink", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(supported(runtime));
+    PLAT_TRY(want(handle, "handle"));
+    return runtime.vmm.set_link(PhysicalHandle::of(handle), static_cast<uint32_t>(adviceLink));
+  });
+}
+
+}  // extern "C"

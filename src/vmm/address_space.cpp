@@ -1,0 +1,167 @@
+#include "vmm/address_space.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "device/product.h"
+#include "device/report.h"
+#include "os/memory.h"
+#include "rules/rules.h"
+
+namespace plat::vmm {
+
+namespace {
+// AddressSanitizer's shadow ends 2 GiB above 16 TiB.
+constexpr uint64_t kFirstAutomatic = device::kWindowStart + 4_GiB;
+// Program text and the kernel's own choice of addresses begin above.
+constexpr uint64_t kOverflowEnd = 80_TiB;
+}  // namespace
+
+AddressSpace::AddressSpace() : granules_(new std::atomic<uint32_t>[kGranules]()) {
+  window_.add(kFirstAutomatic, device::kWindowEnd);
+  overflow_.add(device::kWindowEnd, kOverflowEnd);
+}
+
+uint32_t AddressSpace::reservation_at(Va va) const {
+  if (va.value >> core::kAddressBits != 0) return kNone;
+  const PageEntry found = entry(va);
+  if (found.tag() == PageEntry::Reserved) return found.reservation();
+  if (found.tag() == PageEntry::Mapped) {
+    const Mapping* owner = mapping(found.mapping());
+    return owner ? owner->reservation.load(std::memory_order_acquire) : kNone;
+  }
+  const uint32_t index = granules_[va.value / kGranuleBytes].load(std::memory_order_acquire);
+  return index == 0 ? kNone : index - 1;
+}
+
+bool AddressSpace::covers_granule(const Reservation& range, uint64_t granule) const {
+  const uint64_t start = range.start.load(std::memory_order_relaxed);
+  return start <= granule * kGranuleBytes &&
+         (granule + 1) * kGranuleBytes <= start + range.size_bytes.load(std::memory_order_relaxed);
+}
+
+PageEntry AddressSpace::vacant(uint32_t reservation_index, Va page) const {
+  return covers_granule(*reservation(reservation_index), page.value / kGranuleBytes)
+             ? PageEntry{}
+             : PageEntry::reserved(reservation_index);
+}
+
+// Writes or wipes the traces of a reservation in both tables.
+void AddressSpace::paint(uint32_t index, bool live) {
+  const Reservation& range = *reservation(index);
+  const uint64_t start = range.start.load(std::memory_order_relaxed);
+  const uint64_t end = start + range.size_bytes.load(std::memory_order_relaxed);
+  for (uint64_t at = start; at < end;) {
+    const uint64_t granule = at / kGranuleBytes;
+    if (covers_granule(range, granule)) {
+      granules_[granule].store(live ? index + 1 : 0, std::memory_order_release);
+      at = (granule + 1) * kGranuleBytes;
+    } else {
+      store(Va{at}, live ? PageEntry::reserved(index) : PageEntry{});
+      at += core::kPageBytes;
+    }
+  }
+}
+
+Result<uint64_t> AddressSpace::take_addresses(uint64_t size_bytes, uint64_t alignment, Va expected,
+                                              bool& from_window) {
+  from_window = false;
+  if (expected.value != 0) {
+    // Bookkeeping first, then the system: the range may hold something that is not ours.
+    from_window =
+        window_.allocate_at(expected.value, size_bytes) || overflow_.allocate_at(expected.value, size_bytes);
+    const bool ours_to_give = from_window || reservation_at(expected) == kNone;
+    if (ours_to_give && os::fixed_addresses_allowed() && os::reserve_address(expected.value, size_bytes) != 0)
+      return expected.value;
+    const int error = errno;
+    if (from_window)
+      (expected.value < device::kWindowEnd ? window_ : overflow_).release(expected.value, size_bytes);
+    from_window = false;
+    return fail(RuleId::ReserveTaken, "expectPtr", "{:#x} for {} bytes: {}", expected.value, size_bytes,
+                !os::fixed_addresses_allowed() ? "ThreadSanitizer allows no fixed addresses"
+                : ours_to_give                 ? std::strerror(error)
+                                               : "another reservation lies there");
+  }
+  if (os::fixed_addresses_allowed()) {
+    for (core::RangeAllocator* source : {&window_, &overflow_}) {
+      // Something that is not ours may lie in the window; the range that hit it is left out for good.
+      for (int attempt = 0; attempt < 64; ++attempt) {
+        const auto start = source->allocate(size_bytes, alignment);
+        if (!start) break;
+        if (source == &overflow_) {
+          const auto allowed =
+              report::check_soft(false, RuleId::ReserveBeyond, "size",
+                                 "{} are reserved already, another {} do not fit below 24 TiB",
+                                 format_bytes(reserved_bytes_), format_bytes(size_bytes));
+          if (!allowed) {
+            source->release(*start, size_bytes);
+            return forward(allowed.error());
+          }
+        }
+        if (os::reserve_address(*start, size_bytes) != 0) {
+          from_window = true;
+          return *start;
+        }
+        if (errno != EEXIST) {
+          source->release(*start, size_bytes);
+          break;
+        }
+      }
+    }
+  }
+  // A sanitizer owns the window, or this machine has no such addresses: any address will do, with room to
+  // align it.
+  const uint64_t room = size_bytes + alignment;
+  const uint64_t raw = os::reserve_address(0, room);
+  if (raw == 0)
+    return fail(RuleId::OutOfAddresses, "size", "asked for {}, {} are reserved: {}", format_bytes(size_bytes),
+                format_bytes(reserved_bytes_), std::strerror(errno));
+  const uint64_t start = align_up(raw, alignment);
+  if (start > raw) os::release_address(raw, start - raw);
+  if (raw + room > start + size_bytes)
+    os::release_address(start + size_bytes, raw + room - start - size_bytes);
+  return start;
+}
+
+Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, Va expected) {
+  bool from_window = false;
+  PLAT_ASSIGN(start, take_addresses(size_bytes, alignment, expected, from_window));
+  const bool inside = start + size_bytes <= uint64_t{1} << core::kAddressBits;
+  const uint32_t index = inside ? reservations_.take() : kNone;
+  Reservation* range = inside ? reservations_.find(index) : nullptr;
+  if (range == nullptr || !pages_.prepare(Va{start}, size_bytes)) {
+    if (range != nullptr) reservations_.give_back(index);
+    os::release_address(start, size_bytes);
+    if (from_window) (start < device::kWindowEnd ? window_ : overflow_).release(start, size_bytes);
+    return fail(RuleId::OutOfAddresses, "size", "no room to keep account of {} at {:#x}",
+                format_bytes(size_bytes), start);
+  }
+  range->internal = false;
+  range->from_window = from_window;
+  range->huge_page_flag = false;
+  range->bank = kNone;
+  range->origin = Origin::None;
+  range->page_bytes = 0;
+  range->mapping_count = 0;
+  range->start.store(start, std::memory_order_relaxed);
+  range->size_bytes.store(size_bytes, std::memory_order_release);
+  paint(index, true);
+  reserved_bytes_ += size_bytes;
+  return index;
+}
+
+void AddressSpace::release(uint32_t index) {
+  Reservation& range = *reservation(index);
+  const uint64_t start = range.start.load(std::memory_order_relaxed);
+  const uint64_t size_bytes = range.size_bytes.load(std::memory_order_relaxed);
+  paint(index, false);
+  range.size_bytes.store(0, std::memory_order_release);
+  os::release_address(start, size_bytes);
+  if (range.from_window) (start < device::kWindowEnd ? window_ : overflow_).release(start, size_bytes);
+  reserved_bytes_ -= size_bytes;
+  reservations_.give_back(index);
+}
+
+}  // namespace plat::vmm

@@ -1,0 +1,134 @@
+// The address space of device memory in this process: which range is reserved, what is mapped where.
+//
+// Two tables answer for any address without a lock: a page table (2 MiB pages), and a table of 1 GiB granules
+// for the inside of large reservations, so that reserving 128 GiB writes some hundred entries and not 65,536.
+// Writers hold Vmm::mutex_.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "core/page_table.h"
+#include "core/range_allocator.h"
+#include "core/stable_array.h"
+
+namespace plat::vmm {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+inline constexpr uint64_t kGranuleBytes = 1_GiB;
+
+enum class Origin : uint8_t { None, Own, Imported };
+
+struct Reservation {
+  std::atomic<uint64_t> start{0};
+  std::atomic<uint64_t> size_bytes{0};  // 0: not live
+  bool internal = false;                // of malloc/, hidden from the seven steps
+  bool from_window = false;             // the range allocator gave it, and takes it back
+  bool huge_page_flag = false;
+  uint32_t bank = kNone;  // fixed by the first mapping, for good
+  Origin origin = Origin::None;
+  uint64_t page_bytes = 0;
+  uint32_t mapping_count = 0;
+};
+
+enum class MappingKind : uint8_t { Client, Region };
+
+// Tells which parts of a region are handed out. Must answer without a lock.
+class SubBlocks {
+ public:
+  struct Block {
+    Va start;
+    uint64_t size_bytes = 0;
+  };
+  // The live block around `va`; nothing when that part is free.
+  virtual std::optional<Block> block_at(Va va) const = 0;
+
+ protected:
+  ~SubBlocks() = default;
+};
+
+struct Mapping {
+  static constexpr int32_t kClosing = -1;
+
+  std::atomic<uint64_t> start{0};
+  std::atomic<uint64_t> size_bytes{0};
+  std::atomic<uint64_t> device_access{0};  // a bit for each device, by its physical number
+  std::atomic<bool> host_access{false};    // the host was granted access, or owns the memory
+  std::atomic<int32_t> users{0};           // copies under way; kClosing: being unmapped
+  std::atomic<uint32_t> bank{0};
+  std::atomic<const SubBlocks*> sub_blocks{nullptr};
+  std::atomic<MappingKind> kind{MappingKind::Client};
+  std::atomic<uint32_t> reservation{0};
+  std::atomic<uint32_t> handle{0};  // of a Client mapping: index in the physical table
+  uint32_t block = 0;               // of the ledger
+  uint32_t host_pieces = 0;         // how many pieces are mapped for the host
+};
+
+// One entry of the page table.
+struct PageEntry {
+  uint64_t raw = 0;
+
+  enum Tag : uint64_t { Nothing = 0, Reserved = 1, Mapped = 2 };
+  Tag tag() const { return static_cast<Tag>(raw & 3); }
+  uint32_t reservation() const { return static_cast<uint32_t>(raw >> 2); }
+  uint32_t page() const { return static_cast<uint32_t>(raw >> 2 & 0xFFFFFF); }
+  uint32_t mapping() const { return static_cast<uint32_t>(raw >> 26 & 0xFFFFFF); }
+  uint32_t bank() const { return static_cast<uint32_t>(raw >> 50 & 0x7F); }
+
+  static PageEntry reserved(uint32_t reservation) { return {uint64_t{reservation} << 2 | Reserved}; }
+  static PageEntry mapped(uint32_t mapping, uint32_t bank, uint32_t page) {
+    return {uint64_t{bank} << 50 | uint64_t{mapping} << 26 | uint64_t{page} << 2 | Mapped};
+  }
+};
+
+class AddressSpace {
+ public:
+  AddressSpace();
+
+  // Lock-free.
+  PageEntry entry(Va va) const { return {pages_.load(va)}; }
+  // kNone when the address belongs to no reservation.
+  uint32_t reservation_at(Va va) const;
+  const Reservation* reservation(uint32_t index) const { return reservations_.find(index); }
+  const Mapping* mapping(uint32_t index) const { return mappings_.find(index); }
+
+  // Writers.
+  Reservation* reservation(uint32_t index) { return reservations_.find(index); }
+  Mapping* mapping(uint32_t index) { return mappings_.find(index); }
+  // `expected` 0: anywhere at the alignment. The size is in whole pages.
+  Result<uint32_t> reserve(uint64_t size_bytes, uint64_t alignment, Va expected);
+  void release(uint32_t index);
+
+  uint32_t take_mapping() { return mappings_.take(); }
+  void give_back_mapping(uint32_t index) { mappings_.give_back(index); }
+  static bool is_full(uint32_t mapping_index) { return mapping_index >= kMappingLimit; }
+  void store(Va page, PageEntry entry) { pages_.store(page, entry.raw); }
+  bool prepare(Va start, uint64_t size_bytes) { return pages_.prepare(start, size_bytes); }
+  // What an unmapped page of the reservation looks like.
+  PageEntry vacant(uint32_t reservation, Va page) const;
+
+  uint64_t reserved_bytes() const { return reserved_bytes_; }
+  uint32_t mapping_slots() const { return mappings_.size(); }
+  uint32_t reservation_slots() const { return reservations_.size(); }
+
+ private:
+  static constexpr uint32_t kMappingLimit = 1024 * 16384;
+  static constexpr uint64_t kGranules = uint64_t{1} << (core::kAddressBits - 30);
+
+  Result<uint64_t> take_addresses(uint64_t size_bytes, uint64_t alignment, Va expected, bool& from_window);
+  bool covers_granule(const Reservation& range, uint64_t granule) const;
+  void paint(uint32_t index, bool live);
+
+  core::PageTable pages_;
+  std::unique_ptr<std::atomic<uint32_t>[]> granules_;  // reservation + 1, where it covers the whole granule
+  core::StableArray<Reservation> reservations_;
+  core::StableArray<Mapping> mappings_;
+  core::RangeAllocator window_;    // 16 to 24 TiB
+  core::RangeAllocator overflow_;  // above it
+  uint64_t reserved_bytes_ = 0;
+};
+
+}  // namespace plat::vmm

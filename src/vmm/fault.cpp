@@ -1,0 +1,160 @@
+// Everything in the handler is async-signal-safe: lock-free look-ups, a buffer on the stack, write(2),
+// backtrace (warmed up).
+#include "vmm/fault.h"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+namespace plat::vmm {
+
+namespace {
+
+std::atomic<const Vmm*> watched{nullptr};
+struct sigaction previous;
+
+class Line {
+ public:
+  Line& text(const char* s) {
+    while (*s != 0 && used_ < sizeof buffer_ - 1) buffer_[used_++] = *s++;
+    return *this;
+  }
+  Line& hex(uint64_t value) { return text("0x").number(value, 16); }
+  Line& number(uint64_t value, unsigned base = 10) {
+    char digits[24];
+    size_t count = 0;
+    do digits[count++] = "0123456789abcdef"[value % base];
+    while ((value /= base) != 0);
+    while (count > 0 && used_ < sizeof buffer_ - 1) buffer_[used_++] = digits[--count];
+    return *this;
+  }
+  ~Line() {
+    buffer_[used_++] = '\n';
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, buffer_, used_);
+  }
+
+ private:
+  char buffer_[512];
+  size_t used_ = 0;
+};
+
+enum class Direction { Unknown, Read, Write };
+
+Direction direction_of(const void* context) {
+  const auto* machine = &static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return (machine->gregs[REG_ERR] & 2) != 0 ? Direction::Write : Direction::Read;
+#elif defined(__aarch64__)
+  // Records of (magic, size) follow; the one of the exception syndrome holds "write, not read" in bit 6.
+  const auto* at = reinterpret_cast<const unsigned char*>(machine->__reserved);
+  const auto* end = at + sizeof machine->__reserved;
+  while (at + 16 <= end) {
+    uint32_t head[2];
+    std::memcpy(head, at, sizeof head);
+    if (head[0] == 0 || head[1] == 0) break;
+    if (head[0] == 0x45535201) {
+      uint64_t syndrome = 0;
+      std::memcpy(&syndrome, at + 8, sizeof syndrome);
+      return (syndrome >> 6 & 1) != 0 ? Direction::Write : Direction::Read;
+    }
+    at += head[1];
+  }
+  return Direction::Unknown;
+#else
+  (void)machine;
+  return Direction::Unknown;
+#endif
+}
+
+void explain(const Vmm& vmm, uint64_t address, const void* context) {
+  const AddressSpace& space = vmm.space();
+  const uint32_t index = space.reservation_at(Va{address});
+  const Reservation* range = index == kNone ? nullptr : space.reservation(index);
+  if (range == nullptr) return;
+  const Direction direction = direction_of(context);
+  Line()
+      .text("plat error: VMM-Host-dereference: the host tried to ")
+      .text(direction == Direction::Write  ? "write"
+            : direction == Direction::Read ? "read"
+                                           : "touch")
+      .text(" device address ")
+      .hex(address)
+      .text(" (pid ")
+      .number(static_cast<uint64_t>(getpid()))
+      .text(")");
+  const PageEntry entry = space.entry(Va{address});
+  const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
+  if (mapping != nullptr) {
+    const uint64_t start = mapping->start.load(std::memory_order_acquire);
+    Line()
+        .text("  at offset ")
+        .number(address - start)
+        .text(mapping->kind.load(std::memory_order_relaxed) == MappingKind::Client ? " of the mapping of "
+                                                                                   : " of the allocation of ")
+        .number(mapping->size_bytes.load(std::memory_order_acquire))
+        .text(" bytes at ")
+        .hex(start)
+        .text(entry.bank() == device::kHostBank ? " on the host" : " on device ")
+        .number(entry.bank());
+  } else {
+    const uint64_t start = range->start.load(std::memory_order_acquire);
+    Line()
+        .text("  at offset ")
+        .number(address - start)
+        .text(" of the reservation of ")
+        .number(range->size_bytes.load(std::memory_order_acquire))
+        .text(" bytes at ")
+        .hex(start)
+        .text("; nothing is mapped there");
+  }
+  Line().text(
+      "  Device memory cannot be touched from the host. Copy with aclrtMemcpy, or set "
+      "PLAT_HOST_ACCESS=allow.");
+  Line().text("  Stack:");
+  void* frames[48];
+  const int depth = backtrace(frames, 48);
+  backtrace_symbols_fd(frames, depth, STDERR_FILENO);
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  const Vmm* vmm = watched.load(std::memory_order_acquire);
+  // A fault that a process sent (kill) has no address.
+  if (vmm != nullptr && info->si_code > 0) explain(*vmm, reinterpret_cast<uint64_t>(info->si_addr), context);
+  errno = saved_errno;
+  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
+    // Give the signal its default back and return: the same instruction faults again, and the core shows the
+    // true place.
+    struct sigaction fallback {};
+    fallback.sa_handler = SIG_DFL;
+    sigaction(SIGSEGV, &fallback, nullptr);
+    if (info->si_code <= 0) raise(signal);
+  } else {
+    previous.sa_handler(signal);
+  }
+}
+
+}  // namespace
+
+void explain_host_faults(const Vmm& vmm) {
+  watched.store(&vmm, std::memory_order_release);
+  static std::once_flag installed;
+  std::call_once(installed, [] {
+    void* frame = nullptr;
+    backtrace(&frame, 1);  // loads the unwinder now, where allocating is still allowed
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &previous);
+  });
+}
+
+}  // namespace plat::vmm

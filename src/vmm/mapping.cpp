@@ -1,0 +1,344 @@
+// Mapping, unmapping and access.
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "os/memory.h"
+#include "rules/rules.h"
+#include "vmm/vmm.h"
+
+namespace plat::vmm {
+
+using core::kPageBytes;
+using device::kHostBank;
+
+namespace {
+std::string bank_name(uint32_t bank) {
+  return bank == kHostBank ? "the host" : fmt::format("device {}", bank);
+}
+}  // namespace
+
+Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical& physical) {
+  const uint32_t index = space_.reservation_at(start);
+  Reservation* range = index == kNone ? nullptr : space_.reservation(index);
+  if (range == nullptr || range->internal)
+    return fail(RuleId::MapOutside, "virPtr", "{:#x} is {}", start.value,
+                range == nullptr ? "in no reservation" : "memory of another kind");
+  const uint64_t page_bytes = physical.page_bytes;
+  if (!is_aligned(start.value, page_bytes) || !is_aligned(size_bytes, page_bytes))
+    return fail(RuleId::MapAligned, is_aligned(size_bytes, page_bytes) ? "virPtr" : "size",
+                "virPtr is {:#x}, size is {} bytes; both must be multiples of {}", start.value, size_bytes,
+                format_bytes(page_bytes));
+  const uint64_t range_start = range->start.load(std::memory_order_relaxed);
+  const uint64_t range_size = range->size_bytes.load(std::memory_order_relaxed);
+  const uint64_t offset = start.value - range_start;
+  if (size_bytes > range_size - offset)
+    return fail(RuleId::MapPastEnd, "size", "{} bytes at offset {} of the reservation of {} bytes at {:#x}",
+                size_bytes, offset, range_size, range_start);
+  // Before the pages are looked at one by one: a size beyond the handle's could take long.
+  if (size_bytes > physical.size_bytes)
+    return fail(RuleId::MapTooLarge, "size", "size is {} bytes, the handle has {}", size_bytes,
+                physical.size_bytes);
+  for (uint64_t at = 0; at < size_bytes; at += kPageBytes) {
+    const PageEntry entry = space_.entry(start + at);
+    if (entry.tag() != PageEntry::Mapped) continue;
+    const Mapping& other = *space_.mapping(entry.mapping());
+    return fail(RuleId::MapOverlap, "virPtr", "[{:#x}, {:#x}) overlaps the mapping of {} bytes at {:#x}",
+                start.value, start.value + size_bytes, other.size_bytes.load(std::memory_order_relaxed),
+                other.start.load(std::memory_order_relaxed));
+  }
+  PLAT_TRY(report::check_soft(size_bytes == physical.size_bytes, RuleId::MapPart, "size",
+                              "size is {} bytes, the handle has {}", size_bytes, physical.size_bytes));
+  if (range->page_bytes != 0 && range->page_bytes != page_bytes)
+    return fail(RuleId::MapPageType, "handle", "the reservation at {:#x} has pages of {}, the handle of {}",
+                range_start, format_bytes(range->page_bytes), format_bytes(page_bytes));
+  const uint32_t bank = physical.bank->device_number();
+  if (range->bank != kNone && range->bank != bank)
+    return fail(RuleId::MapTwoDevices, "handle", "the reservation at {:#x} is bound to {}, the handle to {}",
+                range_start, bank_name(range->bank), bank_name(bank));
+  const Origin origin = physical.imported ? Origin::Imported : Origin::Own;
+  PLAT_TRY(report::check_soft(
+      range->origin == Origin::None || range->origin == origin, RuleId::MapMixedOrigin, "handle",
+      "the reservation at {:#x} holds {} memory, the handle is {}", range_start,
+      range->origin == Origin::Own ? "own" : "imported", origin == Origin::Own ? "an own one" : "imported"));
+  PLAT_TRY(report::check_soft(range->huge_page_flag, RuleId::MapPageFlag, "virPtr",
+                              "the reservation at {:#x} was made with flags 0, the handle has huge pages",
+                              range_start));
+  return Target{index, range};
+}
+
+Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle handle, bool grant_owner) {
+  if (offset != 0) return fail(RuleId::MapOffset, "offset", "offset is {}", offset);
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(handle_index, handles_.find(handle, "handle"));
+  Physical& physical = handles_.at(handle_index);
+  if (physical.references == physical.map_references)
+    return fail(RuleId::HandleStale, "handle", "handle {:#x} was freed; only its {} mapping(s) live on",
+                handle.value, physical.map_references);
+  PLAT_ASSIGN(target, check_map(start, size_bytes, physical));
+  PLAT_TRY(install(start, size_bytes, target.reservation, *physical.bank, physical.block, MappingKind::Client,
+                   handle_index, grant_owner, nullptr, nullptr));
+  physical.references += 1;
+  physical.map_references += 1;
+  target.range->bank = physical.bank->device_number();
+  target.range->origin = physical.imported ? Origin::Imported : Origin::Own;
+  target.range->page_bytes = physical.page_bytes;
+  return {};
+}
+
+// Writes the mapping and its page entries. Everything was checked; what can still fail leaves nothing behind.
+Result<> Vmm::install(Va start, uint64_t size_bytes, uint32_t reservation, device::Bank& bank, uint32_t block,
+                      MappingKind kind, uint32_t handle_index, bool grant_owner, const SubBlocks* sub_blocks,
+                      uint32_t* mapping_out) {
+  const uint32_t mapping_index = space_.take_mapping();
+  Mapping* mapping = space_.is_full(mapping_index) ? nullptr : space_.mapping(mapping_index);
+  if (mapping == nullptr)
+    return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", mapping_index);
+  const uint32_t number = bank.device_number();
+  mapping->start.store(start.value, std::memory_order_relaxed);
+  mapping->size_bytes.store(size_bytes, std::memory_order_relaxed);
+  mapping->device_access.store(grant_owner && number != kHostBank ? uint64_t{1} << number : 0,
+                               std::memory_order_relaxed);
+  mapping->host_access.store(grant_owner && number == kHostBank, std::memory_order_relaxed);
+  mapping->bank.store(number, std::memory_order_relaxed);
+  mapping->sub_blocks.store(sub_blocks, std::memory_order_relaxed);
+  mapping->kind.store(kind, std::memory_order_relaxed);
+  mapping->reservation.store(reservation, std::memory_order_relaxed);
+  mapping->handle.store(handle_index, std::memory_order_relaxed);
+  mapping->block = block;
+  mapping->host_pieces = 0;
+  if ((grant_owner && number == kHostBank) || (node_.config().host_access && number != kHostBank)) {
+    if (const auto exposed = expose_to_host(*mapping); !exposed) {
+      space_.give_back_mapping(mapping_index);
+      return forward(exposed.error());
+    }
+  }
+  mapping->users.store(0, std::memory_order_release);
+  uint64_t offset = 0;
+  bank.ledger().for_each_page(block, [&](uint32_t page) {
+    if (offset < size_bytes) space_.store(start + offset, PageEntry::mapped(mapping_index, number, page));
+    offset += kPageBytes;
+  });
+  space_.reservation(reservation)->mapping_count += 1;
+  if (mapping_out != nullptr) *mapping_out = mapping_index;
+  return {};
+}
+
+// Maps the pages at the device address itself, run by run. Memory is taken from the system as the host
+// touches it.
+Result<> Vmm::expose_to_host(Mapping& mapping) {
+  device::Bank* bank = node_.open_bank(mapping.bank.load(std::memory_order_relaxed));
+  device::Ledger& ledger = bank->ledger();
+  const uint64_t start = mapping.start.load(std::memory_order_relaxed);
+  const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
+  struct Run {
+    uint64_t first_page, pages, offset;
+  };
+  std::vector<Run> runs;
+  uint64_t offset = 0;
+  ledger.for_each_page(mapping.block, [&](uint32_t page) {
+    if (offset >= size_bytes) return;
+    // Whoever clears the block later must know that something may be there.
+    ledger.page(page).committed.store(1, std::memory_order_release);
+    if (!runs.empty() && runs.back().first_page + runs.back().pages == page)
+      runs.back().pages += 1;
+    else
+      runs.push_back({page, 1, offset});
+    offset += kPageBytes;
+  });
+  if (host_mappings_ + runs.size() > host_mapping_limit_)
+    return fail(RuleId::HostMappings, "virPtr",
+                "{} pieces are mapped for the host, {} more pass the limit of {}", host_mappings_,
+                runs.size(), host_mapping_limit_);
+  for (const Run& run : runs) {
+    const int error =
+        os::map_at(start + run.offset, run.pages * kPageBytes, ledger.data_fd(), run.first_page * kPageBytes);
+    if (error == 0) continue;
+    os::unmap_at(start, size_bytes);
+    return fail(RuleId::HostMappings, "virPtr", "the system refused to map {} at {:#x}: {}",
+                format_bytes(run.pages * kPageBytes), start + run.offset, std::strerror(error));
+  }
+  mapping.host_pieces = static_cast<uint32_t>(runs.size());
+  host_mappings_ += runs.size();
+  return {};
+}
+
+// Takes the mapping down, unless a copy is using it.
+Result<> Vmm::uninstall(uint32_t mapping_index) {
+  Mapping& mapping = *space_.mapping(mapping_index);
+  const uint64_t start = mapping.start.load(std::memory_order_relaxed);
+  const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
+  int32_t nobody = 0;
+  if (!mapping.users.compare_exchange_strong(nobody, Mapping::kClosing, std::memory_order_acq_rel))
+    return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", nobody,
+                size_bytes, start);
+  const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
+  for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
+    space_.store(Va{start + at}, space_.vacant(reservation, Va{start + at}));
+  if (mapping.host_pieces != 0) {
+    os::unmap_at(start, size_bytes);
+    host_mappings_ -= mapping.host_pieces;
+  }
+  mapping.size_bytes.store(0, std::memory_order_release);
+  space_.reservation(reservation)->mapping_count -= 1;
+  space_.give_back_mapping(mapping_index);
+  return {};
+}
+
+Result<> Vmm::unmap(Va start) {
+  PLAT_ASSIGN(leftover, unmap_locked(start));
+  leftover.give_back();
+  return {};
+}
+
+Result<Vmm::Leftover> Vmm::unmap_locked(Va start) {
+  const std::lock_guard lock(mutex_);
+  const PageEntry entry = space_.entry(start);
+  if (!is_aligned(start.value, kPageBytes) || space_.reservation_at(start) == kNone)
+    return fail(RuleId::UnmapUnknownAddress, "virPtr", "{:#x} is {}", start.value,
+                is_aligned(start.value, kPageBytes) ? "in no reservation" : "not aligned to 2 MiB");
+  if (entry.tag() != PageEntry::Mapped)
+    return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} is reserved, but nothing is mapped there",
+                start.value);
+  const Mapping& mapping = *space_.mapping(entry.mapping());
+  const uint64_t mapping_start = mapping.start.load(std::memory_order_relaxed);
+  if (mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
+    return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} was not mapped by aclrtMapMem", start.value);
+  if (mapping_start != start.value)
+    return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} lies {} bytes inside the mapping at {:#x}",
+                start.value, start.value - mapping_start, mapping_start);
+  const uint32_t handle = mapping.handle.load(std::memory_order_relaxed);
+  PLAT_TRY(uninstall(entry.mapping()));
+  return drop_reference(handle);
+}
+
+// -- Access
+
+Result<> Vmm::set_access(Va start, uint64_t size_bytes, std::span<const aclrtMemAccessDesc> grants) {
+  uint64_t devices = 0;
+  bool host = false;
+  for (size_t i = 0; i < grants.size(); ++i) {
+    const aclrtMemAccessDesc& grant = grants[i];
+    const auto at = [&](const char* field) { return fmt::format("desc[{}].{}", i, field); };
+    const int flags = static_cast<int>(grant.flags);
+    if (flags == ACL_RT_MEM_ACCESS_FLAGS_NONE || flags == ACL_RT_MEM_ACCESS_FLAGS_READ)
+      return fail(RuleId::AccessFlags, at("flags"), "flags is {}", flags);
+    if (flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE)
+      return fail(RuleId::AccessArguments, at("flags"), "flags is {}", flags);
+    const auto type = static_cast<int>(grant.location.type);
+    const uint32_t id = grant.location.id;
+    if ((type != ACL_MEM_LOCATION_TYPE_HOST && type != ACL_MEM_LOCATION_TYPE_DEVICE) ||
+        (type == ACL_MEM_LOCATION_TYPE_HOST && id != 0) || (type == ACL_MEM_LOCATION_TYPE_DEVICE && id >= 64))
+      return fail(RuleId::AccessLocation, at("location"), "location is type {}, id {}", type, id);
+    const bool already = type == ACL_MEM_LOCATION_TYPE_HOST ? host : (devices >> id & 1) != 0;
+    if (already && report::generation() == rules::Generation::V3)
+      return fail(RuleId::AccessArguments, at("location"), "the same location stands twice in the array");
+    if (type == ACL_MEM_LOCATION_TYPE_HOST) {
+      host = true;
+    } else if (node_.logical_id(id) < 0) {
+      return fail(RuleId::AccessDevice, at("location.id"), "no visible device has the driver's id {}", id);
+    } else {
+      devices |= uint64_t{1} << id;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  const PageEntry entry = space_.entry(start);
+  Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+  if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
+      mapping->start.load(std::memory_order_relaxed) != start.value ||
+      mapping->size_bytes.load(std::memory_order_relaxed) != size_bytes)
+    return fail(RuleId::AccessRange, "virPtr", "[{:#x}, {:#x}) is not one mapping", start.value,
+                start.value + size_bytes);
+  const bool host_owned = mapping->bank.load(std::memory_order_relaxed) == kHostBank;
+  if (host && host_owned && mapping->host_access.load(std::memory_order_relaxed))
+    return fail(RuleId::AccessHostToHost, "desc", "the memory at {:#x} lies on the host", start.value);
+  if (host && !mapping->host_access.load(std::memory_order_relaxed)) {
+    if (mapping->host_pieces == 0) PLAT_TRY(expose_to_host(*mapping));
+    mapping->host_access.store(true, std::memory_order_release);
+  }
+  mapping->device_access.fetch_or(devices, std::memory_order_acq_rel);
+  return {};
+}
+
+Result<bool> Vmm::has_access(Va va, const aclrtMemLocation& location) {
+  const auto type = static_cast<int>(location.type);
+  if ((type != ACL_MEM_LOCATION_TYPE_HOST && type != ACL_MEM_LOCATION_TYPE_DEVICE) ||
+      (type == ACL_MEM_LOCATION_TYPE_HOST && location.id != 0) ||
+      (type == ACL_MEM_LOCATION_TYPE_DEVICE && location.id >= 64))
+    return fail(RuleId::AccessLocation, "location", "location is type {}, id {}", type, location.id);
+  const std::lock_guard lock(mutex_);
+  const PageEntry entry = space_.entry(va);
+  if (entry.tag() != PageEntry::Mapped)
+    return fail(RuleId::AccessUnmapped, "virPtr", "nothing is mapped at {:#x}", va.value);
+  const Mapping& mapping = *space_.mapping(entry.mapping());
+  if (type == ACL_MEM_LOCATION_TYPE_HOST) return mapping.host_access.load(std::memory_order_relaxed);
+  return (mapping.device_access.load(std::memory_order_relaxed) >> location.id & 1) != 0;
+}
+
+Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
+  if (!node_.product().cross_server)
+    return fail(RuleId::ProductSupport, "linkIdx", "{} has no selectable links", node_.product().soc_name);
+  PhysicalHandle handle;
+  {
+    const std::lock_guard lock(mutex_);
+    const PageEntry entry = space_.entry(source);
+    const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+    if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
+        mapping->start.load(std::memory_order_relaxed) != source.value)
+      return fail(RuleId::AccessRange, "virPtrSrc", "{:#x} is not the start of a mapping", source.value);
+    const uint32_t index = mapping->handle.load(std::memory_order_relaxed);
+    handles_.at(index).references += 1;  // for as long as it takes to map it
+    handle = handles_.handle_of(index);
+  }
+  const auto mapped = map(target, size_bytes, 0, handle, true);
+  const auto freed = free(handle);
+  return mapped ? freed : mapped;
+}
+
+// -- Regions of malloc/
+
+Result<Vmm::Region> Vmm::create_region(const RegionRequest& request) {
+  PLAT_ASSIGN(bank, node_.bank(request.bank));
+  const uint64_t pages = request.size_bytes / kPageBytes;
+  PLAT_ASSIGN(block,
+              bank->allocate(static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX)), request.info));
+  auto region = map_region(request, block);
+  if (!region) bank->release(block);
+  return region;
+}
+
+Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, uint32_t block) {
+  PLAT_ASSIGN(bank, node_.bank(request.bank));
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, Va{0}));
+  Reservation& range = *space_.reservation(reservation);
+  range.internal = true;
+  range.bank = request.bank;
+  Region region;
+  region.start = Va{range.start.load(std::memory_order_relaxed)};
+  region.size_bytes = request.size_bytes;
+  const auto installed = install(region.start, request.size_bytes, reservation, *bank, block,
+                                 MappingKind::Region, kNone, true, request.sub_blocks, &region.mapping);
+  if (!installed) {
+    space_.release(reservation);
+    return forward(installed.error());
+  }
+  return region;
+}
+
+Result<> Vmm::destroy_region(Va start) {
+  Leftover leftover;
+  {
+    const std::lock_guard lock(mutex_);
+    const PageEntry entry = space_.entry(start);
+    const Mapping& mapping = *space_.mapping(entry.mapping());
+    const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
+    leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block};
+    PLAT_TRY(uninstall(entry.mapping()));
+    space_.release(reservation);
+  }
+  leftover.give_back();
+  return {};
+}
+
+}  // namespace plat::vmm

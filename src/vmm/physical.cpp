@@ -1,0 +1,156 @@
+#include "vmm/physical.h"
+
+#include <unistd.h>
+
+#include "base/units.h"
+#include "device/report.h"
+#include "rules/rules.h"
+
+namespace plat::vmm {
+
+namespace {
+
+constexpr uint64_t kHandleTag = 0x50;
+constexpr uint64_t kTagMask = 0xFF;
+constexpr uint64_t kGenerationMask = 0xFFFFFF;
+
+PhysicalHandle encode(uint32_t index, uint32_t generation) {
+  return {(uint64_t{generation} & kGenerationMask) << 40 | uint64_t{index} << 8 | kHandleTag};
+}
+
+bool is_peer_attribute(aclrtMemAttr attribute) {
+  return attribute == ACL_MEM_P2P_NORMAL || attribute == ACL_MEM_P2P_HUGE ||
+         attribute == ACL_MEM_P2P_HUGE1G || attribute == ACL_DDR_MEM_P2P_NORMAL ||
+         attribute == ACL_DDR_MEM_P2P_HUGE;
+}
+
+bool is_ddr_attribute(aclrtMemAttr attribute) {
+  return attribute == ACL_DDR_MEM || attribute == ACL_DDR_MEM_HUGE || attribute == ACL_DDR_MEM_NORMAL ||
+         attribute == ACL_DDR_MEM_P2P_HUGE || attribute == ACL_DDR_MEM_P2P_NORMAL;
+}
+
+}  // namespace
+
+bool is_giant(aclrtMemAttr attribute) {
+  return attribute == ACL_HBM_MEM_HUGE1G || attribute == ACL_MEM_HUGE1G || attribute == ACL_MEM_P2P_HUGE1G;
+}
+
+Physical* PhysicalTable::add(PhysicalHandle& handle, uint32_t& index) {
+  index = table_.take();
+  Physical* entry = table_.find(index);
+  if (entry == nullptr) return nullptr;
+  const uint32_t generation = entry->generation + 1;
+  *entry = Physical{};
+  entry->live = true;
+  entry->generation = generation;
+  entry->references = 1;
+  handle = encode(index, generation);
+  return entry;
+}
+
+Result<uint32_t> PhysicalTable::find(PhysicalHandle handle, std::string_view parameter) {
+  const auto index = static_cast<uint32_t>(handle.value >> 8);
+  const Physical* entry = (handle.value & kTagMask) == kHandleTag ? table_.find(index) : nullptr;
+  if (entry == nullptr || entry->generation == 0)
+    return fail(RuleId::HandleStale, parameter, "{:#x} is no handle of this process", handle.value);
+  if (!entry->live || encode(index, entry->generation).value != handle.value)
+    return fail(RuleId::HandleStale, parameter, "handle {:#x} was freed", handle.value);
+  return index;
+}
+
+PhysicalHandle PhysicalTable::handle_of(uint32_t index) { return encode(index, at(index).generation); }
+
+void PhysicalTable::remove(uint32_t index) {
+  at(index).live = false;
+  table_.give_back(index);
+}
+
+uint32_t PhysicalTable::find_imported(const device::Bank* bank, uint32_t block) {
+  for (uint32_t index = 0; index < table_.size(); ++index) {
+    const Physical& entry = at(index);
+    if (entry.live && entry.imported && entry.bank == bank && entry.block == block) return index;
+  }
+  return UINT32_MAX;
+}
+
+Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop) {
+  const aclrtMemAttr attribute = prop.memAttr;
+  const auto location = prop.location.type;
+  if (prop.handleType != ACL_MEM_HANDLE_TYPE_NONE)
+    return fail(RuleId::ArgEnum, "prop->handleType",
+                "handleType is {}, only ACL_MEM_HANDLE_TYPE_NONE (0) is known",
+                static_cast<int>(prop.handleType));
+  if (prop.allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED)
+    return fail(RuleId::ArgEnum, "prop->allocationType",
+                "allocationType is {}, only ACL_MEM_ALLOCATION_TYPE_PINNED (0) is known",
+                static_cast<int>(prop.allocationType));
+  if (location != ACL_MEM_LOCATION_TYPE_DEVICE && location != ACL_MEM_LOCATION_TYPE_HOST &&
+      location != ACL_MEM_LOCATION_TYPE_HOST_NUMA)
+    return fail(RuleId::PhysicalLocation, "prop->location.type", "location.type is {}",
+                static_cast<int>(location));
+  const bool on_device = location == ACL_MEM_LOCATION_TYPE_DEVICE;
+  const bool summary = attribute == ACL_DDR_MEM || attribute == ACL_HBM_MEM ||
+                       attribute == ACL_HBM_MEM_P2P_HUGE || attribute == ACL_HBM_MEM_P2P_NORMAL ||
+                       attribute == ACL_HBM_MEM_P2P_HUGE1G;
+  if (summary || static_cast<unsigned>(attribute) > ACL_MEM_P2P_HUGE1G ||
+      (on_device && is_ddr_attribute(attribute)))
+    return fail(RuleId::PhysicalAttribute, "prop->memAttr", "memAttr is {} for memory on {}",
+                static_cast<int>(attribute), on_device ? "a device" : "the host");
+  PhysicalSpec spec;
+  spec.page_bytes = is_giant(attribute) ? kGiantPageBytes : core::kPageBytes;
+  if (on_device) {
+    PLAT_ASSIGN(physical, node.physical_id(prop.location.id, "prop->location.id"));
+    spec.bank = physical;
+    if (is_giant(attribute) && !node.product().giant_pages)
+      return fail(RuleId::ProductSupport, "prop->memAttr", "{} has no 1 GiB pages (memAttr {})",
+                  node.product().soc_name, static_cast<int>(attribute));
+    if (is_peer_attribute(attribute) && !node.product().peer_access)
+      return fail(RuleId::ProductSupport, "prop->memAttr",
+                  "{} has no memory that other devices reach (memAttr {})", node.product().soc_name,
+                  static_cast<int>(attribute));
+  } else {
+    spec.bank = device::kHostBank;
+    const bool known_node =
+        location == ACL_MEM_LOCATION_TYPE_HOST_NUMA
+            ? access(fmt::format("/sys/devices/system/node/node{}", prop.location.id).c_str(), F_OK) == 0 ||
+                  prop.location.id == 0
+            : prop.location.id == 0;
+    if (!known_node)
+      return fail(RuleId::PhysicalHostId, "prop->location.id", "location.id is {} for memory on the host",
+                  prop.location.id);
+    if (is_giant(attribute) && attribute != ACL_MEM_P2P_HUGE1G)
+      return fail(RuleId::ProductSupport, "prop->memAttr", "the host has no 1 GiB pages (memAttr {})",
+                  static_cast<int>(attribute));
+  }
+  if (prop.reserve != 0) return fail(RuleId::PhysicalReserve, "prop->reserve", "reserve is {}", prop.reserve);
+  return spec;
+}
+
+aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType location) {
+  if (location == ACL_MEM_LOCATION_TYPE_DEVICE) {
+    switch (attribute) {
+      case ACL_MEM_HUGE1G:
+        return ACL_HBM_MEM_HUGE1G;
+      case ACL_MEM_NORMAL:  // served with huge pages
+      case ACL_HBM_MEM_NORMAL:
+      case ACL_MEM_HUGE:
+        return ACL_HBM_MEM_HUGE;
+      default:
+        return attribute;
+    }
+  }
+  switch (attribute) {
+    case ACL_DDR_MEM_HUGE:
+    case ACL_HBM_MEM_HUGE:
+      return ACL_MEM_HUGE;
+    case ACL_DDR_MEM_NORMAL:
+    case ACL_HBM_MEM_NORMAL:
+      return ACL_MEM_NORMAL;
+    case ACL_MEM_P2P_NORMAL:
+      return ACL_DDR_MEM_P2P_NORMAL;
+    default:
+      return attribute;
+  }
+}
+
+}  // namespace plat::vmm

@@ -1,0 +1,66 @@
+// Physical memory handles of this process.
+#pragma once
+
+#include <cstdint>
+
+#include "acl/acl_rt.h"
+#include "base/result.h"
+#include "core/stable_array.h"
+#include "device/bank.h"
+#include "device/node.h"
+
+namespace plat::vmm {
+
+// What clients hold as aclrtDrvMemHandle: an index and a generation, never an address, so that a stale or
+// made-up one is recognised and not followed.
+struct PhysicalHandle {
+  uint64_t value = 0;
+  static PhysicalHandle of(aclrtDrvMemHandle handle) { return {reinterpret_cast<uint64_t>(handle)}; }
+  aclrtDrvMemHandle opaque() const { return reinterpret_cast<aclrtDrvMemHandle>(value); }
+};
+
+struct Physical {
+  bool live = false;
+  uint32_t generation = 0;
+  uint32_t references = 0;      // create, import, retain: one each; every mapping one more
+  uint32_t map_references = 0;  // those of mappings
+  device::Bank* bank = nullptr;
+  uint32_t block = 0;  // of the bank's ledger
+  uint64_t size_bytes = 0;
+  uint64_t page_bytes = 0;
+  bool imported = false;
+  bool exported = false;
+  uint64_t share_number = 0;  // if imported or exported
+  uint32_t link = 0;
+};
+
+class PhysicalTable {
+ public:
+  // A fresh entry with one reference, or nullptr when the table is full.
+  Physical* add(PhysicalHandle& handle, uint32_t& index);
+  Result<uint32_t> find(PhysicalHandle handle, std::string_view parameter);
+  Physical& at(uint32_t index) { return *table_.find(index); }
+  PhysicalHandle handle_of(uint32_t index);
+  void remove(uint32_t index);
+  // The entry of a block that was imported, if it was already; UINT32_MAX otherwise.
+  uint32_t find_imported(const device::Bank* bank, uint32_t block);
+  uint32_t live() const { return table_.live(); }
+
+ private:
+  core::StableArray<Physical> table_;
+};
+
+// Which bank an allocation comes from and in which pages, or why there can be none.
+struct PhysicalSpec {
+  uint32_t bank = 0;
+  uint64_t page_bytes = 0;
+};
+Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop);
+
+// The attribute that a driver reports for memory that was asked for with `attribute`.
+aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType location);
+
+inline constexpr uint64_t kGiantPageBytes = uint64_t{1} << 30;
+bool is_giant(aclrtMemAttr attribute);
+
+}  // namespace plat::vmm

@@ -1,0 +1,208 @@
+// Reservations, physical handles and queries. Mapping and access are in mapping.cpp.
+#include "vmm/vmm.h"
+
+#include <bit>
+
+#include "base/text.h"
+#include "os/memory.h"
+#include "rules/rules.h"
+
+namespace plat::vmm {
+
+using core::kPageBytes;
+using device::kHostBank;
+
+namespace {
+constexpr uint64_t kGiantAlignmentAbove = 512_MiB;
+}
+
+Vmm::Vmm(device::Node& node) : node_(node), host_mapping_limit_(os::mapping_limit() / 2) {}
+
+// -- Reservations
+
+Result<Va> Vmm::reserve(uint64_t size_bytes, Va expected, bool huge_page_flag) {
+  if (size_bytes > device::kLargestReservation)
+    return fail(RuleId::ReserveTooLarge, "size", "asked for {} ({} bytes)", format_bytes(size_bytes),
+                size_bytes);
+  const uint64_t size = align_up(size_bytes, kPageBytes);
+  uint64_t alignment = size > kGiantAlignmentAbove ? kGiantPageBytes : kPageBytes;
+  if (expected.value != 0) {
+    if (!node_.product().expected_address)
+      return fail(RuleId::ProductSupport, "expectPtr", "{} takes no expected address, got {:#x}",
+                  node_.product().soc_name, expected.value);
+    if (size <= kGiantAlignmentAbove) alignment = std::bit_ceil(size);
+    if (!is_aligned(expected.value, alignment))
+      return fail(RuleId::ReserveExpected, "expectPtr", "{:#x} for {} is not aligned to {}", expected.value,
+                  format_bytes(size), format_bytes(alignment));
+    if (expected.value < device::kWindowStart || expected.value > device::kWindowEnd - size)
+      return fail(RuleId::ReserveWindow, "expectPtr", "{:#x} for {} lies outside", expected.value,
+                  format_bytes(size));
+  }
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(index, space_.reserve(size, alignment, expected));
+  space_.reservation(index)->huge_page_flag = huge_page_flag;
+  return Va{space_.reservation(index)->start.load(std::memory_order_relaxed)};
+}
+
+Result<Va> Vmm::reserve_cross_server(uint64_t size_bytes, Va expected) {
+  if (!node_.product().cross_server)
+    return fail(RuleId::ProductSupport, "virPtr", "{} has no cross-server addresses",
+                node_.product().soc_name);
+  if (expected.value < device::kWindowEnd)
+    return fail(RuleId::ReserveNoUc, "expectPtr", "expectPtr is {:#x}", expected.value);
+  if (!is_aligned(size_bytes, kGiantPageBytes) || !is_aligned(expected.value, kGiantPageBytes))
+    return fail(RuleId::ReserveNoUcSize, "size", "size is {} bytes at {:#x}", size_bytes, expected.value);
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(index, space_.reserve(size_bytes, kGiantPageBytes, expected));
+  return Va{space_.reservation(index)->start.load(std::memory_order_relaxed)};
+}
+
+Result<> Vmm::release(Va start) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t index = space_.reservation_at(start);
+  const Reservation* range = index == kNone ? nullptr : space_.reservation(index);
+  if (range == nullptr || range->internal)
+    return fail(RuleId::ReleaseUnknown, "virPtr", "{:#x} is {}", start.value,
+                range == nullptr ? "in no reservation" : "memory of another kind");
+  const uint64_t range_start = range->start.load(std::memory_order_relaxed);
+  if (range_start != start.value)
+    return fail(RuleId::ReleaseUnknown, "virPtr", "{:#x} lies {} bytes inside the reservation at {:#x}",
+                start.value, start.value - range_start, range_start);
+  if (range->mapping_count != 0)
+    return fail(RuleId::ReleaseMapped, "virPtr", "{} mapping(s) are left in the reservation of {} at {:#x}",
+                range->mapping_count, format_bytes(range->size_bytes.load(std::memory_order_relaxed)),
+                start.value);
+  space_.release(index);
+  return {};
+}
+
+// -- Physical memory
+
+Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemProp& prop) {
+  PLAT_ASSIGN(spec, resolve(node_, prop));
+  if (spec.bank != kHostBank)
+    PLAT_TRY(report::check_soft(node_.is_open(spec.bank), RuleId::PhysicalDeviceOpen, "prop->location.id",
+                                "device {} (number {} of the machine) is not open in this process",
+                                prop.location.id, spec.bank));
+  // Giant pages round up under the older driver and must fit under the newer; 2 MiB must fit under both.
+  uint64_t size = size_bytes;
+  if (spec.page_bytes == kGiantPageBytes && report::generation() == rules::Generation::V2 &&
+      size <= UINT64_MAX - kGiantPageBytes)
+    size = align_up(size, kGiantPageBytes);
+  if (!is_aligned(size, spec.page_bytes))
+    return fail(RuleId::PhysicalSize, "size", "{} bytes is {} more than a multiple of {}", size,
+                size % spec.page_bytes, format_bytes(spec.page_bytes));
+  PLAT_ASSIGN(bank, node_.bank(spec.bank));
+  const uint64_t pages = size / kPageBytes;
+  device::BlockInfo info;
+  info.attribute = static_cast<uint8_t>(prop.memAttr);
+  info.location_type = static_cast<uint8_t>(prop.location.type);
+  info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank;
+  // More pages than a ledger can count are certainly more than it has.
+  PLAT_ASSIGN(block, bank->allocate(static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX)), info));
+  PhysicalHandle handle;
+  uint32_t index = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (Physical* physical = handles_.add(handle, index)) {
+      physical->bank = bank;
+      physical->block = block;
+      physical->size_bytes = size;
+      physical->page_bytes = spec.page_bytes;
+      return handle;
+    }
+  }
+  bank->release(block);
+  return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.live());
+}
+
+Result<> Vmm::free(PhysicalHandle handle) {
+  device::Bank* bank = nullptr;
+  uint32_t block = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    PLAT_ASSIGN(index, handles_.find(handle, "handle"));
+    Physical& physical = handles_.at(index);
+    if (physical.references <= physical.map_references)
+      return fail(RuleId::FreeTooOften, "handle",
+                  "handle {:#x} has {} mapping(s) and no other reference left", handle.value,
+                  physical.map_references);
+    physical.references -= 1;
+    bank = physical.bank;
+    block = physical.block;
+    const bool last_of_owner = physical.references == physical.map_references;
+    if (last_of_owner && physical.exported && report::generation() == rules::Generation::V3) {
+      const device::Ledger::Lock ledger_lock(bank->ledger());
+      bank->ledger().record(block).share_secret = 0;  // the newer driver withdraws the number with the handle
+    }
+    if (physical.references > 0) return {};
+    handles_.remove(index);
+  }
+  bank->release(block);
+  return {};
+}
+
+// A mapping let go of its handle. mutex_ is held.
+Vmm::Leftover Vmm::drop_reference(uint32_t handle_index) {
+  Physical& physical = handles_.at(handle_index);
+  physical.map_references -= 1;
+  physical.references -= 1;
+  if (physical.references > 0) return {};
+  const Leftover leftover{physical.bank, physical.block};
+  handles_.remove(handle_index);
+  return leftover;
+}
+
+// -- Queries
+
+Result<uint64_t> Vmm::granularity(const aclrtPhysicalMemProp& prop) {
+  PLAT_ASSIGN(spec, resolve(node_, prop));
+  return spec.page_bytes;
+}
+
+Result<aclrtPhysicalMemProp> Vmm::properties(PhysicalHandle handle) {
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(index, handles_.find(handle, "handle"));
+  const Physical& physical = handles_.at(index);
+  const device::HandleRecord& record = physical.bank->ledger().record(physical.block);
+  aclrtPhysicalMemProp prop{};
+  prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
+  prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location.type = static_cast<aclrtMemLocationType>(record.location_type);
+  prop.location.id = record.location_id;
+  if (prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
+    const int32_t logical = node_.logical_id(record.location_id);
+    if (logical >= 0) prop.location.id = static_cast<uint32_t>(logical);
+  }
+  prop.memAttr = normalised_attribute(static_cast<aclrtMemAttr>(record.attribute), prop.location.type);
+  return prop;
+}
+
+Result<PhysicalHandle> Vmm::retain(Va start) {
+  const std::lock_guard lock(mutex_);
+  const PageEntry entry = space_.entry(start);
+  const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+  if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client)
+    return fail(RuleId::RetainStart, "virPtr", "nothing is mapped at {:#x}", start.value);
+  const uint64_t mapping_start = mapping->start.load(std::memory_order_relaxed);
+  // The newer driver finds the mapping around any address.
+  if (mapping_start != start.value && report::generation() == rules::Generation::V2)
+    return fail(RuleId::RetainStart, "virPtr", "{:#x} lies {} bytes inside the mapping at {:#x}", start.value,
+                start.value - mapping_start, mapping_start);
+  const uint32_t index = mapping->handle.load(std::memory_order_relaxed);
+  handles_.at(index).references += 1;
+  return handles_.handle_of(index);
+}
+
+Result<> Vmm::set_link(PhysicalHandle handle, uint32_t link) {
+  const bool is_950 = report::generation() == rules::Generation::V3;
+  const bool known = is_950 ? link == 2 || link == 3 : node_.product().cross_server && link <= 1;
+  if (!known)
+    return fail(RuleId::LinkUnsupported, "adviceLink", "{} has no link {}", node_.product().soc_name, link);
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(index, handles_.find(handle, "handle"));
+  handles_.at(index).link = link;
+  return {};
+}
+
+}  // namespace plat::vmm

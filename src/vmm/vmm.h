@@ -1,0 +1,104 @@
+// vmm/: reservations, physical handles, mappings, access: the seven steps.
+//
+//   Reservation   an address range that faults on access; bound to one device by its first mapping
+//   Physical      a handle of this process on a block of the ledger; counted: create, import, retain and map
+//   take one each Mapping       a piece of a reservation that stands for a physical handle; found from any
+//   address without a lock
+//
+// May include: base, os, core, rules, device. Never prints except through report, never throws across the
+// API. One mutex serialises changes (lock order: Vmm::mutex_ -> Ledger). Look-ups (address_space.h) take no
+// lock.
+#pragma once
+
+#include <mutex>
+#include <span>
+
+#include "acl/acl_rt.h"
+#include "device/device.h"
+#include "vmm/address_space.h"
+#include "vmm/physical.h"
+
+namespace plat::vmm {
+
+class Vmm {
+ public:
+  explicit Vmm(device::Node& node);
+  Vmm(const Vmm&) = delete;
+  Vmm& operator=(const Vmm&) = delete;
+
+  device::Node& node() { return node_; }
+  const AddressSpace& space() const { return space_; }
+
+  // The calls of the API; arguments that no state can make right are checked before.
+  Result<Va> reserve(uint64_t size_bytes, Va expected, bool huge_page_flag);
+  Result<Va> reserve_cross_server(uint64_t size_bytes, Va expected);
+  Result<> release(Va start);
+  Result<PhysicalHandle> create(uint64_t size_bytes, const aclrtPhysicalMemProp& prop);
+  Result<> free(PhysicalHandle handle);
+  Result<> map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle handle, bool grant_owner);
+  Result<> unmap(Va start);
+  Result<> set_access(Va start, uint64_t size_bytes, std::span<const aclrtMemAccessDesc> grants);
+  Result<bool> has_access(Va va, const aclrtMemLocation& location);
+  Result<PhysicalHandle> retain(Va start);
+  Result<aclrtPhysicalMemProp> properties(PhysicalHandle handle);
+  Result<uint64_t> granularity(const aclrtPhysicalMemProp& prop);
+  Result<> set_link(PhysicalHandle handle, uint32_t link);
+  Result<> map_selected_link(Va target, uint64_t size_bytes, Va source);
+
+  // For share/: the table of handles and the lock that guards it.
+  std::mutex& mutex() { return mutex_; }
+  PhysicalTable& handles() { return handles_; }
+
+  // For malloc/: a range that is reserved, backed and mapped in one step, and taken down in one. Rules of the
+  // seven steps do not apply to it, and clients cannot unmap or release it. `sub_blocks` refines what counts
+  // as allocated inside it.
+  struct Region {
+    Va start;
+    uint64_t size_bytes = 0;
+    uint32_t mapping = 0;
+  };
+  struct RegionRequest {
+    uint64_t size_bytes = 0;  // whole pages
+    uint64_t alignment = 0;   // at least the page size
+    uint32_t bank = 0;
+    device::BlockInfo info;
+    const SubBlocks* sub_blocks = nullptr;
+  };
+  Result<Region> create_region(const RegionRequest& request);
+  // A region over a block that this process already holds (an import); takes over the hold, keeps it on
+  // failure.
+  Result<Region> map_region(const RegionRequest& request, uint32_t block);
+  // Fails (UnmapBusy) while a copy uses it.
+  Result<> destroy_region(Va start);
+
+ private:
+  // A block whose pages are to be given back once mutex_ is free: that may take long.
+  struct Leftover {
+    device::Bank* bank = nullptr;
+    uint32_t block = 0;
+    void give_back() const {
+      if (bank != nullptr) bank->release(block);
+    }
+  };
+  struct Target {  // of a mapping, resolved and checked
+    uint32_t reservation;
+    Reservation* range;
+  };
+  Result<Target> check_map(Va start, uint64_t size_bytes, const Physical& physical);
+  Result<> install(Va start, uint64_t size_bytes, uint32_t reservation, device::Bank& bank, uint32_t block,
+                   MappingKind kind, uint32_t handle_index, bool grant_owner, const SubBlocks* sub_blocks,
+                   uint32_t* mapping_out);
+  Result<> uninstall(uint32_t mapping_index);
+  Result<Leftover> unmap_locked(Va start);
+  Result<> expose_to_host(Mapping& mapping);
+  Leftover drop_reference(uint32_t handle_index);
+
+  device::Node& node_;
+  std::mutex mutex_;  // guards everything below
+  AddressSpace space_;
+  PhysicalTable handles_;
+  uint64_t host_mappings_ = 0;  // pieces mapped for the host, against the system's limit
+  uint64_t host_mapping_limit_ = 0;
+};
+
+}  // namespace plat::vmm
