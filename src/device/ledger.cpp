@@ -122,7 +122,7 @@ void Ledger::free_block_locked(uint32_t handle) {
   // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as
   // free.
   const uint32_t first_page = record.first_page;
-  const uint32_t whitelist = record.whitelist;
+  uint32_t whitelist = record.whitelist;
   if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) header_->scrub_count -= 1;
   record.state.store(HandleState::Free, std::memory_order_release);
   crash_point("free-record");
@@ -131,13 +131,7 @@ void Ledger::free_block_locked(uint32_t handle) {
     core::clear_bit(page_bits(), at - 1);
     header_->free_pages += 1;
   }
-  for (uint32_t at = whitelist; at != 0;) {
-    WhitelistBlock& block = whitelist_[at - 1];
-    const uint32_t next = block.next;
-    block.next = header_->free_whitelist;
-    header_->free_whitelist = at;
-    at = next;
-  }
+  drop_whitelist_locked(whitelist);
   crash_point("free-done");
 }
 
@@ -261,44 +255,6 @@ Error Ledger::out_of_memory(uint32_t page_count) {
       fmt::format("device {}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", h.device_number,
                   format_bytes(asked), asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
                   uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
-}
-
-bool Ledger::add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids) {
-  HandleRecord& record = handles_[handle];
-  const uint32_t head_before = record.whitelist;
-  uint32_t head = head_before;
-  // New pids go into fresh blocks in front of the old ones; the record's head is the commit word.
-  for (size_t done = 0; done < pids.size();) {
-    const uint32_t block_index = header_->free_whitelist;
-    if (block_index == 0) {
-      while (head != head_before) {  // give back what this call took
-        WhitelistBlock& block = whitelist_[head - 1];
-        const uint32_t next = block.next;
-        block.next = header_->free_whitelist;
-        header_->free_whitelist = head;
-        head = next;
-      }
-      return false;
-    }
-    WhitelistBlock& block = whitelist_[block_index - 1];
-    header_->free_whitelist = block.next;
-    block.next = head;
-    block.count = static_cast<uint32_t>(std::min<size_t>(kWhitelistPids, pids.size() - done));
-    std::copy_n(pids.begin() + static_cast<std::ptrdiff_t>(done), block.count, block.pids);
-    done += block.count;
-    head = block_index;
-    crash_point("whitelist-block");
-  }
-  record.whitelist = head;
-  return true;
-}
-
-bool Ledger::is_whitelisted_locked(uint32_t handle, int32_t pid) const {
-  for (uint32_t at = handles_[handle].whitelist; at != 0; at = whitelist_[at - 1].next) {
-    const WhitelistBlock& block = whitelist_[at - 1];
-    if (std::find(block.pids, block.pids + block.count, pid) != block.pids + block.count) return true;
-  }
-  return false;
 }
 
 bool Ledger::data_fd_is_ours() const {

@@ -110,9 +110,16 @@ class Ledger {
     Ledger& ledger_;
   };
 
-  // Whitelists. Under the lock. False when there is no room for all of them; then none was added.
-  bool add_to_whitelist_locked(uint32_t handle, std::span<const int32_t> pids);
-  bool is_whitelisted_locked(uint32_t handle, int32_t pid) const;
+  // Whitelists hang on a handle or an IPC record by the index of their first block. All under the lock.
+  // Adding leaves out what is there already, and returns false when there is no room; then nothing was added.
+  bool add_to_whitelist_locked(uint32_t& head, std::span<const int32_t> pids);
+  bool is_whitelisted_locked(uint32_t head, int32_t pid) const;
+  void drop_whitelist_locked(uint32_t& head);
+
+  // IPC keys, under the lock.
+  IpcRecord& ipc(uint32_t index) { return ipc_[index]; }
+  std::optional<uint32_t> free_ipc_locked() const;
+  void drop_ipc_locked(uint32_t index);
 
   // Compares everything derived with the ground truth; the first difference, or "". For tests and `plat info
   // --verify`.
@@ -176,6 +183,7 @@ class Ledger {
   uint64_t* page_bits_ = nullptr;
   uint64_t* handle_bits_ = nullptr;
   WhitelistBlock* whitelist_ = nullptr;
+  IpcRecord* ipc_ = nullptr;
   os::ProcessIdentity me_;
   uint32_t slot_ = 0;
   uint64_t incarnation_ = 0;

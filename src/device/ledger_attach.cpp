@@ -29,6 +29,14 @@ void copy_text(char (&target)[N], const std::string& text) {
   std::memcpy(target, text.data(), std::min(text.size(), N - 1));
 }
 
+// What a process is called in whitelists. A pid of another namespace could be the pid of somebody else in
+// this one, so such a process gets a number that no pid can be.
+int32_t bare_pid(const os::ProcessIdentity& me, uint64_t home_namespace) {
+  if (me.pid_namespace == home_namespace) return me.pid;
+  uint64_t mixed = (me.pid_namespace << 32 ^ static_cast<uint64_t>(me.pid)) * 0x9E3779B97F4A7C15u;
+  return static_cast<int32_t>(0x40000000u | (mixed >> 34 & 0x3FFFFFFFu));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
@@ -177,6 +185,7 @@ Result<> Ledger::take_slot() {
   page_bits_ = reinterpret_cast<uint64_t*>(base_ + at.page_bits);
   handle_bits_ = reinterpret_cast<uint64_t*>(base_ + at.handle_bits);
   whitelist_ = reinterpret_cast<WhitelistBlock*>(base_ + at.whitelist);
+  ipc_ = reinterpret_cast<IpcRecord*>(base_ + at.ipc);
   for (int attempt = 0; attempt < 2; ++attempt) {
     for (slot_ = 0; slot_ < kMaxProcesses; ++slot_) {
       ProcessSlot& mine = slots_[slot_];
@@ -188,10 +197,7 @@ Result<> Ledger::take_slot() {
       mine.incarnation = incarnation_;
       mine.pid_namespace = me_.pid_namespace;
       mine.data_fd = -1;
-      // A pid of another namespace could be the pid of a process of this one: such a process gets a name of
-      // its own.
-      mine.bare_pid =
-          me_.pid_namespace == h.pid_namespace ? me_.pid : 0x40000000 + static_cast<int32_t>(incarnation_);
+      mine.bare_pid = bare_pid(me_, h.pid_namespace);
       copy_text(mine.name, os::process_name(me_.pid));
       mine.small_free_bytes.store(0, std::memory_order_relaxed);
       crash_point("slot-filled");

@@ -1,6 +1,7 @@
 // What the processes of one machine share about one device: the layout of its control file.
 //
-//   header | process slots | handle records | page records | page bitmap | handle bitmap | whitelist blocks
+//   header | process slots | handle records | page records | page bitmap | handle bitmap | whitelist blocks |
+//   IPC keys
 //
 // Ground truth is a handle's state, its holders (a bit for each process slot), its chain of pages and its
 // whitelist. Everything else (bitmaps, counts, free lists) is derived and rebuilt from it when a process dies
@@ -94,6 +95,19 @@ struct alignas(64) HandleRecord {
   uint32_t location_id;
 };
 
+// A key stands for part of a block. It ends when the exporter closes it, frees the block or dies.
+struct alignas(64) IpcRecord {
+  std::atomic<uint64_t> secret;  // 0: free; the commit word
+  uint64_t exporter;             // incarnation
+  uint64_t offset_bytes;
+  uint64_t size_bytes;
+  uint32_t handle;
+  uint32_t handle_generation;
+  uint32_t flags;
+  uint32_t whitelist;  // head, index + 1
+};
+inline constexpr uint32_t kIpcKeys = 16384;
+
 struct PageRecord {
   uint32_t next;  // index + 1; 0 ends the chain
   std::atomic<uint32_t>
@@ -115,7 +129,7 @@ static_assert(sizeof(WhitelistBlock) == 64);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::is_standard_layout_v<HandleRecord>);
 
 struct LedgerOffsets {
-  uint64_t slots, handles, pages, page_bits, handle_bits, whitelist, total;
+  uint64_t slots, handles, pages, page_bits, handle_bits, whitelist, ipc, total;
 };
 
 constexpr LedgerOffsets ledger_offsets(uint32_t page_count, uint32_t handle_count, uint32_t whitelist_count) {
@@ -127,7 +141,8 @@ constexpr LedgerOffsets ledger_offsets(uint32_t page_count, uint32_t handle_coun
   at.page_bits = aligned(at.pages + sizeof(PageRecord) * page_count);
   at.handle_bits = aligned(at.page_bits + (page_count + 63) / 64 * 8);
   at.whitelist = aligned(at.handle_bits + (handle_count + 63) / 64 * 8);
-  at.total = (at.whitelist + sizeof(WhitelistBlock) * whitelist_count + 4095) & ~uint64_t{4095};
+  at.ipc = aligned(at.whitelist + sizeof(WhitelistBlock) * whitelist_count);
+  at.total = (at.ipc + sizeof(IpcRecord) * kIpcKeys + 4095) & ~uint64_t{4095};
   return at;
 }
 

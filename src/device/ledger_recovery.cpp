@@ -106,6 +106,10 @@ void Ledger::rebuild_locked() {
     });
     for (uint32_t at = record.whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
   }
+  for (uint32_t key = 0; key < kIpcKeys; ++key) {
+    if (ipc_[key].secret.load(std::memory_order_acquire) == 0) continue;
+    for (uint32_t at = ipc_[key].whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
+  }
   h.free_whitelist = 0;
   for (uint32_t block = h.whitelist_count; block-- > 0;) {
     if (block_used[block]) continue;

@@ -78,6 +78,9 @@ Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle
   PLAT_ASSIGN(target, check_map(start, size_bytes, physical));
   PLAT_TRY(install(start, size_bytes, target.reservation, *physical.bank, physical.block, MappingKind::Client,
                    handle_index, grant_owner, nullptr, nullptr));
+  if (grant_owner && physical.extra_access != 0)
+    space_.mapping(space_.entry(start).mapping())
+        ->device_access.fetch_or(physical.extra_access, std::memory_order_acq_rel);
   physical.references += 1;
   physical.map_references += 1;
   target.range->bank = physical.bank->device_number();

@@ -65,10 +65,10 @@ void PhysicalTable::remove(uint32_t index) {
   table_.give_back(index);
 }
 
-uint32_t PhysicalTable::find_imported(const device::Bank* bank, uint32_t block) {
+uint32_t PhysicalTable::find_block(const device::Bank* bank, uint32_t block) {
   for (uint32_t index = 0; index < table_.size(); ++index) {
     const Physical& entry = at(index);
-    if (entry.live && entry.imported && entry.bank == bank && entry.block == block) return index;
+    if (entry.live && entry.bank == bank && entry.block == block) return index;
   }
   return UINT32_MAX;
 }

@@ -31,6 +31,7 @@ struct Physical {
   bool imported = false;
   bool exported = false;
   uint64_t share_number = 0;  // if imported or exported
+  uint64_t extra_access = 0;  // devices that every mapping is granted besides the owner: the importing one
   uint32_t link = 0;
 };
 
@@ -42,8 +43,8 @@ class PhysicalTable {
   Physical& at(uint32_t index) { return *table_.find(index); }
   PhysicalHandle handle_of(uint32_t index);
   void remove(uint32_t index);
-  // The entry of a block that was imported, if it was already; UINT32_MAX otherwise.
-  uint32_t find_imported(const device::Bank* bank, uint32_t block);
+  // The entry that holds a block, if there is one; UINT32_MAX otherwise.
+  uint32_t find_block(const device::Bank* bank, uint32_t block);
   uint32_t live() const { return table_.live(); }
 
  private:

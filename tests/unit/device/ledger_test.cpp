@@ -69,16 +69,16 @@ TEST(Ledger, WhitelistHoldsManyPids) {
   for (int32_t pid = 1; pid <= 65535; ++pid) pids.push_back(pid);
   {
     const Ledger::Lock lock(*ledger);
-    EXPECT_TRUE(ledger->add_to_whitelist_locked(block, pids));
-    EXPECT_TRUE(ledger->is_whitelisted_locked(block, 1));
-    EXPECT_TRUE(ledger->is_whitelisted_locked(block, 65535));
-    EXPECT_FALSE(ledger->is_whitelisted_locked(block, 65536));
+    EXPECT_TRUE(ledger->add_to_whitelist_locked(ledger->record(block).whitelist, pids));
+    EXPECT_TRUE(ledger->is_whitelisted_locked(ledger->record(block).whitelist, 1));
+    EXPECT_TRUE(ledger->is_whitelisted_locked(ledger->record(block).whitelist, 65535));
+    EXPECT_FALSE(ledger->is_whitelisted_locked(ledger->record(block).whitelist, 65536));
   }
   ledger->release(block);
   const uint32_t next = *ledger->allocate(1, {});
   const Ledger::Lock lock(*ledger);
-  EXPECT_FALSE(ledger->is_whitelisted_locked(next, 1));
-  EXPECT_TRUE(ledger->add_to_whitelist_locked(next, pids));
+  EXPECT_FALSE(ledger->is_whitelisted_locked(ledger->record(next).whitelist, 1));
+  EXPECT_TRUE(ledger->add_to_whitelist_locked(ledger->record(next).whitelist, pids));
 }
 
 // Random allocations and releases against a plain sum.

@@ -1,0 +1,227 @@
+#include "share/ipc.h"
+
+#include <charconv>
+
+#include "device/crash.h"
+#include "rules/rules.h"
+#include "share/shareable.h"
+
+namespace plat::share {
+
+using device::IpcRecord;
+using device::Ledger;
+
+namespace {
+
+constexpr char kPrefix[] = "plat";
+constexpr size_t kDeviceAt = 4, kIndexAt = 6, kSecretAt = 14, kSecretEnd = 30;
+
+tl::unexpected<Error> unknown(const std::string& key) {
+  return fail(RuleId::IpcUnknown, "key", "'{}' ({} characters) names no live export", key, key.size());
+}
+
+std::optional<uint64_t> hex(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Under the ledger's lock. Nothing when the key is closed, or its block is no longer the exporter's.
+IpcRecord* find_key(Ledger& ledger, uint32_t index, uint64_t secret) {
+  if (index >= device::kIpcKeys) return nullptr;
+  IpcRecord& record = ledger.ipc(index);
+  return secret != 0 && record.secret.load(std::memory_order_acquire) == secret ? &record : nullptr;
+}
+
+}  // namespace
+
+std::optional<Ipc::Parsed> Ipc::parse(const std::string& key) {
+  const std::string_view text = key;
+  if (text.size() != kKeyLength || text.substr(0, kDeviceAt) != kPrefix) return std::nullopt;
+  const auto device = hex(text.substr(kDeviceAt, kIndexAt - kDeviceAt));
+  const auto index = hex(text.substr(kIndexAt, kSecretAt - kIndexAt));
+  const auto secret = hex(text.substr(kSecretAt, kSecretEnd - kSecretAt));
+  if (!device || !index || !secret) return std::nullopt;
+  return Parsed{static_cast<uint32_t>(*device), static_cast<uint32_t>(*index), *secret};
+}
+
+Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t flags) {
+  const std::lock_guard lock(mutex_);
+  const vmm::AddressSpace& space = vmm_.space();
+  const vmm::PageEntry entry = space.entry(start);
+  const vmm::Mapping* mapping =
+      entry.tag() == vmm::PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
+  if (mapping == nullptr || mapping->kind.load(std::memory_order_acquire) != vmm::MappingKind::Region)
+    return fail(RuleId::IpcMemory, "devPtr", "{:#x} is no memory of aclrtMalloc", start.value);
+  Va block_start{mapping->start.load(std::memory_order_acquire)};
+  uint64_t block_size = mapping->size_bytes.load(std::memory_order_acquire);
+  const uint64_t region_start = block_start.value;
+  if (const vmm::SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
+    const auto block = blocks->block_at(start);
+    if (!block) return fail(RuleId::IpcMemory, "devPtr", "{:#x} is not allocated", start.value);
+    block_start = block->start;
+    block_size = block->size_bytes;
+  }
+  const uint64_t offset = start - block_start;
+  if (size_bytes > block_size - offset)
+    return fail(RuleId::IpcMemory, "size", "{} bytes at offset {} of a block of {} bytes", size_bytes, offset,
+                block_size);
+  for (const auto& [address, imported] : imports_)
+    if (imported.region.value == region_start)
+      return fail(RuleId::IpcMemory, "devPtr", "{:#x} was imported from another process", start.value);
+  device::Bank* bank = vmm_.node().open_bank(entry.bank());
+  Ledger& ledger = bank->ledger();
+  const uint64_t random = secret(vmm_.node()) | 1;
+  uint32_t index = 0;
+  {
+    const Ledger::Lock ledger_lock(ledger);
+    const auto free_key = ledger.free_ipc_locked();
+    if (!free_key)
+      return fail(RuleId::IpcFull, "key", "device {} has {} live keys", entry.bank(), device::kIpcKeys);
+    index = *free_key;
+    IpcRecord& record = ledger.ipc(index);
+    record.exporter = ledger.incarnation();
+    record.offset_bytes = start.value - region_start;
+    record.size_bytes = size_bytes;
+    record.handle = mapping->block;
+    record.handle_generation = ledger.record(mapping->block).generation;
+    record.flags = static_cast<uint32_t>(flags);
+    record.whitelist = 0;
+    device::crash_point("ipc-record");
+    record.secret.store(random, std::memory_order_release);
+  }
+  std::string key = fmt::format("{}{:02x}{:08x}{:016x}", kPrefix, entry.bank(), index, random);
+  key.resize(kKeyLength, '0');
+  exports_[key] = Exported{bank, index, start, size_bytes};
+  export_count_.store(exports_.size(), std::memory_order_release);
+  return key;
+}
+
+Result<> Ipc::allow(const std::string& key, std::span<const int32_t> pids) {
+  PLAT_ASSIGN(usable, usable_pids(pids));
+  const auto parsed = parse(key);
+  if (!parsed || parsed->device >= vmm_.node().config().device_count) return unknown(key);
+  PLAT_ASSIGN(bank, vmm_.node().bank(parsed->device));
+  Ledger& ledger = bank->ledger();
+  const Ledger::Lock lock(ledger);
+  IpcRecord* record = find_key(ledger, parsed->index, parsed->secret);
+  if (record == nullptr) return unknown(key);
+  if (record->exporter != ledger.incarnation())
+    return fail(RuleId::IpcNotExporter, "key", "another process exported this key");
+  if ((record->flags & kNoPidValidation) != 0)
+    return fail(RuleId::IpcNoWhitelist, "key", "the key was exported without pid validation");
+  if (!ledger.add_to_whitelist_locked(record->whitelist, usable))
+    return fail(RuleId::ShareFull, "pid", "no room for {} more pids on device {}", usable.size(),
+                parsed->device);
+  return {};
+}
+
+Result<Va> Ipc::import_key(const std::string& key) {
+  const auto parsed = parse(key);
+  if (!parsed || parsed->device >= vmm_.node().config().device_count) return unknown(key);
+  const std::lock_guard lock(mutex_);
+  if (const auto own = exports_.find(key); own != exports_.end()) {
+    PLAT_TRY(report::check_soft(false, RuleId::IpcOwnProcess, "key", "this process exported the key itself"));
+    return own->second.start;
+  }
+  if (const auto known = imports_.find(key); known != imports_.end()) {
+    known->second.count += 1;
+    return known->second.address;
+  }
+  return attach(key, *parsed);
+}
+
+// Holds the block, and maps all of it at an address of this process. mutex_ is held.
+Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
+  PLAT_ASSIGN(bank, vmm_.node().bank(parsed.device));
+  Ledger& ledger = bank->ledger();
+  uint32_t block = 0;
+  uint64_t offset = 0;
+  uint64_t pages = 0;
+  {
+    const Ledger::Lock ledger_lock(ledger);
+    const IpcRecord* record = find_key(ledger, parsed.index, parsed.secret);
+    if (record == nullptr) return unknown(key);
+    const device::HandleRecord& handle = ledger.record(record->handle);
+    if (handle.state.load(std::memory_order_acquire) != device::HandleState::Allocated ||
+        handle.generation != record->handle_generation)
+      return unknown(key);
+    if ((record->flags & kNoPidValidation) == 0 &&
+        !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
+      return fail(RuleId::IpcDenied, "key", "pid {} is not on the key's whitelist",
+                  ledger.my_slot().bare_pid);
+    block = record->handle;
+    offset = record->offset_bytes;
+    pages = handle.page_count;
+    if (ledger.held_by_me_locked(block)) {
+      // Another key of the same block is open here: one hold, one region, two addresses in it.
+      for (auto& [other_key, imported] : imports_) {
+        const vmm::PageEntry entry = vmm_.space().entry(imported.region);
+        const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
+        if (entry.bank() != parsed.device || mapping->block != block) continue;
+        imports_[key] = Imported{imported.region, imported.region + offset, 1};
+        return imports_[key].address;
+      }
+      return unknown(key);
+    }
+    ledger.hold_locked(block);
+    device::crash_point("ipc-held");
+  }
+  vmm::Vmm::RegionRequest request;
+  request.size_bytes = pages * core::kPageBytes;
+  request.alignment = core::kPageBytes;
+  request.bank = parsed.device;
+  const auto region = vmm_.map_region(request, block);
+  if (!region) {
+    bank->release(block);
+    return forward(region.error());
+  }
+  imports_[key] = Imported{region->start, region->start + offset, 1};
+  return region->start + offset;
+}
+
+Result<> Ipc::close(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto exported = exports_.find(key); exported != exports_.end()) {
+    Ledger& ledger = exported->second.bank->ledger();
+    {
+      const Ledger::Lock ledger_lock(ledger);
+      ledger.drop_ipc_locked(exported->second.index);
+    }
+    exports_.erase(exported);
+    export_count_.store(exports_.size(), std::memory_order_release);
+    return {};
+  }
+  const auto imported = imports_.find(key);
+  if (imported == imports_.end()) return unknown(key);
+  if (imported->second.count > 1) {
+    imported->second.count -= 1;
+    return {};
+  }
+  const Va region = imported->second.region;
+  size_t users = 0;
+  for (const auto& [other_key, other] : imports_) users += other.region == region ? 1 : 0;
+  if (users == 1) PLAT_TRY(vmm_.destroy_region(region));
+  imports_.erase(imported);
+  return {};
+}
+
+void Ipc::forget(Va start, uint64_t size_bytes) {
+  if (export_count_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (auto it = exports_.begin(); it != exports_.end();) {
+    const Exported& exported = it->second;
+    if (exported.start.value >= start.value + size_bytes ||
+        start.value >= exported.start.value + exported.size_bytes) {
+      ++it;
+      continue;
+    }
+    const Ledger::Lock ledger_lock(exported.bank->ledger());
+    exported.bank->ledger().drop_ipc_locked(exported.index);
+    it = exports_.erase(it);
+  }
+  export_count_.store(exports_.size(), std::memory_order_release);
+}
+
+}  // namespace plat::share

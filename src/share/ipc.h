@@ -1,0 +1,57 @@
+// IPC keys: text that stands for part of an aclrtMalloc block.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "vmm/vmm.h"
+
+namespace plat::share {
+
+inline constexpr size_t kKeyLength = 64;  // characters, without the null
+
+class Ipc {
+ public:
+  explicit Ipc(vmm::Vmm& vmm) : vmm_(vmm) {}
+
+  Result<std::string> export_range(Va start, uint64_t size_bytes, uint64_t flags);
+  Result<> allow(const std::string& key, std::span<const int32_t> pids);
+  // Where the memory stands in this process; a second import of a key gives the same address and is counted.
+  Result<Va> import_key(const std::string& key);
+  // Undoes one import, or ends an export.
+  Result<> close(const std::string& key);
+
+  // The block [start, start + size) is about to be freed: its keys end with it. Cheap while nothing is
+  // exported.
+  void forget(Va start, uint64_t size_bytes);
+
+ private:
+  struct Parsed {
+    uint32_t device, index;
+    uint64_t secret;
+  };
+  struct Exported {
+    device::Bank* bank;
+    uint32_t index;
+    Va start;
+    uint64_t size_bytes;
+  };
+  struct Imported {
+    Va region;
+    Va address;
+    uint32_t count;
+  };
+
+  static std::optional<Parsed> parse(const std::string& key);
+  Result<Va> attach(const std::string& key, const Parsed& parsed);
+
+  vmm::Vmm& vmm_;
+  std::mutex mutex_;  // guards the two below
+  std::map<std::string, Exported> exports_;
+  std::map<std::string, Imported> imports_;
+  std::atomic<size_t> export_count_{0};
+};
+
+}  // namespace plat::share
