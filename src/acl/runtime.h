@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "share/share.h"
 #include "vmm/vmm.h"
 
 namespace plat::acl {
@@ -11,6 +12,7 @@ struct Runtime {
 
   device::Node node;
   vmm::Vmm vmm;
+  share::Ipc ipc;
 };
 
 // Never destroyed: programs call in from destructors that run after main.

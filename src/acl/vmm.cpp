@@ -2,6 +2,7 @@
 #include "acl/acl_rt_vmm.h"
 
 #include "acl/entry.h"
+#include "acl/use.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -13,17 +14,9 @@ using plat::vmm::PhysicalHandle;
 
 namespace {
 
-Result<> supported(Runtime& runtime) {
-  const device::Product& product = runtime.node.product();
-  if (product.virtual_memory) [[likely]]
-    return {};
-  return fail(RuleId::ProductSupport, "", "{} ({}) has no virtual memory management", product.soc_name,
-              product.name);
-}
-
 Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size, aclrtDrvMemHandle handle,
                        uint64_t flags) {
-  PLAT_TRY(supported(runtime));
+  PLAT_TRY(acl::want_virtual_memory(runtime));
   PLAT_TRY(want(virPtr, "virPtr"));
   PLAT_TRY(want(handle, "handle"));
   PLAT_TRY(want_size(size, "size"));
@@ -37,7 +30,7 @@ extern "C" {
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
                                 uint64_t flags) {
   return entry("aclrtReserveMemAddress", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     PLAT_TRY(want_size(size, "size"));
     if (flags > 1)
@@ -52,7 +45,7 @@ aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, vo
 aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t alignment, void* expectPtr,
                                           uint64_t flags) {
   return entry("aclrtReserveMemAddressNoUCMemory", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     PLAT_TRY(want_size(size, "size"));
     PLAT_TRY(want_zero(flags, "flags"));
@@ -65,7 +58,7 @@ aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t ali
 
 aclError aclrtReleaseMemAddress(void* virPtr) {
   return entry("aclrtReleaseMemAddress", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     return runtime.vmm.release(va_of(virPtr));
   });
@@ -74,7 +67,7 @@ aclError aclrtReleaseMemAddress(void* virPtr) {
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
                              uint64_t flags) {
   return entry("aclrtMallocPhysical", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(handle, "handle"));
     PLAT_TRY(want(prop, "prop"));
     PLAT_TRY(want_size(size, "size"));
@@ -87,7 +80,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
 
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   return entry("aclrtFreePhysical", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(handle, "handle"));
     return runtime.vmm.free(PhysicalHandle::of(handle));
   });
@@ -110,7 +103,7 @@ aclError aclrtMemMapNoAccess(void* virPtr, size_t size, size_t offset, aclrtDrvM
 
 aclError aclrtUnmapMem(void* virPtr) {
   return entry("aclrtUnmapMem", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     return runtime.vmm.unmap(va_of(virPtr));
   });
@@ -118,7 +111,7 @@ aclError aclrtUnmapMem(void* virPtr) {
 
 aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, size_t count) {
   return entry("aclrtMemSetAccess", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     if (virPtr == nullptr || desc == nullptr || size == 0 || count == 0)
       return fail(RuleId::AccessArguments, "desc", "virPtr is {}, size is {}, desc is {}, count is {}",
                   fmt::ptr(virPtr), size, fmt::ptr(desc), count);
@@ -128,7 +121,7 @@ aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, 
 
 aclError aclrtMemGetAccess(void* virPtr, aclrtMemLocation* location, uint64_t* flag) {
   return entry("aclrtMemGetAccess", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     PLAT_TRY(want(location, "location"));
     PLAT_TRY(want(flag, "flag"));
@@ -141,7 +134,7 @@ aclError aclrtMemGetAccess(void* virPtr, aclrtMemLocation* location, uint64_t* f
 aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
                                           size_t* granularity) {
   return entry("aclrtMemGetAllocationGranularity", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(prop, "prop"));
     PLAT_TRY(want(granularity, "granularity"));
     PLAT_ASSIGN(bytes, runtime.vmm.granularity(*prop));
@@ -154,7 +147,7 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGr
 
 aclError aclrtMemRetainAllocationHandle(void* virPtr, aclrtDrvMemHandle* handle) {
   return entry("aclrtMemRetainAllocationHandle", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtr, "virPtr"));
     PLAT_TRY(want(handle, "handle"));
     PLAT_ASSIGN(retained, runtime.vmm.retain(va_of(virPtr)));
@@ -165,7 +158,7 @@ aclError aclrtMemRetainAllocationHandle(void* virPtr, aclrtDrvMemHandle* handle)
 
 aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, aclrtPhysicalMemProp* prop) {
   return entry("aclrtMemGetAllocationPropertiesFromHandle", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(handle, "handle"));
     PLAT_TRY(want(prop, "prop"));
     PLAT_ASSIGN(found, runtime.vmm.properties(PhysicalHandle::of(handle)));
@@ -176,7 +169,7 @@ aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, acl
 
 aclError aclrtMemMapSelectedLink(void* virPtrDst, size_t size, void* virPtrSrc, uint32_t linkIdx) {
   return entry("aclrtMemMapSelectedLink", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(virPtrDst, "virPtrDst"));
     PLAT_TRY(want(virPtrSrc, "virPtrSrc"));
     PLAT_TRY(want_size(size, "size"));
@@ -188,7 +181,7 @@ aclError aclrtMemMapSelectedLink(void* virPtrDst, size_t size, void* virPtrSrc, 
 
 aclError aclrtMemMapSetLink(aclrtDrvMemHandle handle, aclrtMemLinkType adviceLink) {
   return entry("aclrtMemMapSetLink", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(supported(runtime));
+    PLAT_TRY(acl::want_virtual_memory(runtime));
     PLAT_TRY(want(handle, "handle"));
     return runtime.vmm.set_link(PhysicalHandle::of(handle), static_cast<uint32_t>(adviceLink));
   });

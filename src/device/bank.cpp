@@ -10,17 +10,13 @@
 
 namespace plat::device {
 
-namespace {
-// What must be left for everybody else when a page is taken: several processes may look at the same moment.
-constexpr uint64_t kMarginBytes = 64_MiB;
-}  // namespace
-
-Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, bool commit_eagerly) {
+Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Config& config) {
   std::unique_ptr<Bank> bank(new Bank);
   PLAT_ASSIGN(ledger, Ledger::attach(options));
   bank->ledger_ = std::move(ledger);
   bank->device_number_ = options.device_number;
-  bank->commit_eagerly_ = commit_eagerly;
+  bank->commit_eagerly_ = config.commit_eagerly;
+  bank->keep_back_bytes_ = config.keep_back_bytes;
   const uint64_t capacity = bank->ledger_->capacity_bytes();
   bank->alias_ = os::map_shared(bank->ledger_->data_fd(), 0, capacity);
   if (bank->alias_ == nullptr)
@@ -52,11 +48,11 @@ Result<uint32_t> Bank::allocate(uint32_t page_count, const BlockInfo& info) {
 
 Result<> Bank::commit_now(uint32_t page) {
   const os::Headroom room = os::headroom();
-  if (room.available_bytes < core::kPageBytes + kMarginBytes)
+  if (room.available_bytes < core::kPageBytes || room.available_bytes - core::kPageBytes < keep_back_bytes_)
     return fail(RuleId::OutOfHostMemory, "size",
                 "device {}: {} has {} left, a page takes {} and {} are kept back", device_number_,
                 room.limited_by, format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
-                format_bytes(kMarginBytes));
+                format_bytes(keep_back_bytes_));
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
   auto& committed = ledger_->page(page).committed;
   committed.store(1, std::memory_order_release);

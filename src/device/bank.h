@@ -9,13 +9,14 @@
 #include <memory>
 
 #include "core/page_table.h"
+#include "device/config.h"
 #include "device/ledger.h"
 
 namespace plat::device {
 
 class Bank {
  public:
-  static Result<std::unique_ptr<Bank>> open(const LedgerOptions& options, bool commit_eagerly);
+  static Result<std::unique_ptr<Bank>> open(const LedgerOptions& options, const Config& config);
   Bank(const Bank&) = delete;
   Bank& operator=(const Bank&) = delete;
   ~Bank();
@@ -48,6 +49,8 @@ class Bank {
   std::byte* alias_ = nullptr;
   uint32_t device_number_ = 0;
   bool commit_eagerly_ = false;
+  uint64_t keep_back_bytes_ =
+      0;  // what must be left for everybody else: several processes may look at the same moment
 };
 
 }  // namespace plat::device

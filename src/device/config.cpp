@@ -29,6 +29,11 @@ constexpr std::array kSettings = {
     Setting{"host_access", "deny|allow", "whether the host may read and write device addresses (deny)"},
     Setting{"commit", "lazy|eager",
             "when memory is taken from the system: at the first write, or at allocation (lazy)"},
+    Setting{"keep_back", "SIZE",
+            "memory of the machine that is left to others; device memory never takes it (64MiB)"},
+    Setting{"mapping_limit", "NUMBER", "how many mappings a process may have (16777216)"},
+    Setting{"host_mapping_limit", "NUMBER",
+            "how many pieces the host may have mapped (half of vm.max_map_count)"},
     Setting{"rules", "ID=off|warning|error,...", "how strictly to take a rule, by its id"},
     Setting{"log", "off|error|warning|info", "what to say on stderr (warning)"},
     Setting{"log_format", "text|json", "messages for people, or one JSON object a line (text)"},
@@ -104,6 +109,15 @@ class Reader {
     return std::nullopt;
   }
 
+  void number(const char* key, uint64_t& target) {
+    const auto text = value(key);
+    if (!text) return;
+    if (const auto parsed = parse_number(*text))
+      target = *parsed;
+    else
+      wrong(*text, "not a number");
+  }
+
   void read_machine() {
     if (const auto text = value("product")) {
       if (const Product* product = find_product(*text)) {
@@ -163,6 +177,13 @@ class Reader {
       config_.seed = parse_number(*text);
       if (!config_.seed) wrong(*text, "not a number");
     }
+    if (const auto text = value("keep_back")) {
+      const auto bytes = parse_bytes(*text);
+      if (bytes) config_.keep_back_bytes = *bytes;
+      if (!bytes) wrong(*text, "not a size");
+    }
+    number("mapping_limit", config_.mapping_limit);
+    number("host_mapping_limit", config_.host_mapping_limit);
     if (const auto text = value("rules")) read_rules(*text);
   }
 

@@ -40,6 +40,9 @@ struct Config {
   std::vector<uint32_t> visible;  // physical device numbers, by logical number
   bool host_access = false;
   bool commit_eagerly = false;
+  uint64_t keep_back_bytes = uint64_t{64} << 20;
+  uint64_t mapping_limit = uint64_t{1} << 24;
+  uint64_t host_mapping_limit = UINT64_MAX;  // unless the system's own is lower
   bool quiet = false;
   LogLevel log_level = LogLevel::Warning;
   bool log_json = false;

@@ -69,7 +69,7 @@ Result<Bank*> Node::bank(uint32_t number) {
   if (Bank* bank = open_bank(number)) return bank;
   PLAT_TRY(check_settings());
   PLAT_TRY(prepare_directory());
-  PLAT_ASSIGN(bank, Bank::open(options_for(number), config_.commit_eagerly));
+  PLAT_ASSIGN(bank, Bank::open(options_for(number), config_));
   announce();
   Bank* opened = bank.release();
   banks_[number].store(opened, std::memory_order_release);

@@ -111,6 +111,7 @@ class AddressSpace {
   PageEntry vacant(uint32_t reservation, Va page) const;
 
   uint64_t reserved_bytes() const { return reserved_bytes_; }
+  uint32_t mapping_count() const { return mappings_.live(); }
   uint32_t mapping_slots() const { return mappings_.size(); }
   uint32_t reservation_slots() const { return reservations_.size(); }
 

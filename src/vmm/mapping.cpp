@@ -93,10 +93,11 @@ Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle
 Result<> Vmm::install(Va start, uint64_t size_bytes, uint32_t reservation, device::Bank& bank, uint32_t block,
                       MappingKind kind, uint32_t handle_index, bool grant_owner, const SubBlocks* sub_blocks,
                       uint32_t* mapping_out) {
-  const uint32_t mapping_index = space_.take_mapping();
-  Mapping* mapping = space_.is_full(mapping_index) ? nullptr : space_.mapping(mapping_index);
+  const bool room = space_.mapping_count() < node_.config().mapping_limit;
+  const uint32_t mapping_index = room ? space_.take_mapping() : kNone;
+  Mapping* mapping = room && !space_.is_full(mapping_index) ? space_.mapping(mapping_index) : nullptr;
   if (mapping == nullptr)
-    return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", mapping_index);
+    return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", space_.mapping_count());
   const uint32_t number = bank.device_number();
   mapping->start.store(start.value, std::memory_order_relaxed);
   mapping->size_bytes.store(size_bytes, std::memory_order_relaxed);

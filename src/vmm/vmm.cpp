@@ -16,7 +16,8 @@ namespace {
 constexpr uint64_t kGiantAlignmentAbove = 512_MiB;
 }
 
-Vmm::Vmm(device::Node& node) : node_(node), host_mapping_limit_(os::mapping_limit() / 2) {}
+Vmm::Vmm(device::Node& node)
+    : node_(node), host_mapping_limit_(std::min(os::mapping_limit() / 2, node.config().host_mapping_limit)) {}
 
 // -- Reservations
 

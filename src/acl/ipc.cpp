@@ -1,0 +1,60 @@
+// IPC keys of aclrtMalloc blocks.
+#include <cstring>
+
+#include "acl/acl_rt_ipc.h"
+#include "acl/entry.h"
+#include "acl/use.h"
+#include "share/shareable.h"
+
+using namespace plat;
+using plat::acl::entry;
+using plat::acl::Runtime;
+using plat::acl::want;
+
+extern "C" {
+
+aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len, uint64_t flags) {
+  return entry("aclrtIpcMemGetExportKey", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(devPtr, "devPtr"));
+    PLAT_TRY(want(key, "key"));
+    if (size == 0 || len < share::kKeyLength + 1 || flags > share::kNoPidValidation)
+      return fail(RuleId::IpcArguments,
+                  size == 0   ? "size"
+                  : flags > 1 ? "flags"
+                              : "len",
+                  "size is {}, len is {}, flags is {}", size, len, flags);
+    PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags));
+    std::memcpy(key, text.c_str(), share::kKeyLength + 1);
+    return {};
+  });
+}
+
+aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
+  return entry("aclrtIpcMemSetImportPid", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(key, "key"));
+    PLAT_TRY(want(pid, "pid"));
+    if (num == 0) return fail(RuleId::IpcArguments, "num", "num is 0");
+    return runtime.ipc.allow(key, {pid, num});
+  });
+}
+
+aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) {
+  return entry("aclrtIpcMemImportByKey", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(devPtr, "devPtr"));
+    PLAT_TRY(want(key, "key"));
+    if (flags > 1) return fail(RuleId::IpcArguments, "flags", "flags is {}", flags);
+    PLAT_TRY(acl::current_device(runtime));
+    PLAT_ASSIGN(address, runtime.ipc.import_key(key));
+    *devPtr = pointer_of(address);
+    return {};
+  });
+}
+
+aclError aclrtIpcMemClose(const char* key) {
+  return entry("aclrtIpcMemClose", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(key, "key"));
+    return runtime.ipc.close(key);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,14 @@
+// What this thread and this process use: questions that many groups of calls ask.
+#pragma once
+
+#include "acl/runtime.h"
+
+namespace plat::acl {
+
+// The device (physical number) of the calling thread's current context, or the rule that there is none.
+Result<uint32_t> current_device(Runtime& runtime);
+
+// Products in RC form, and the oldest ones, have none of the VMM calls.
+Result<> want_virtual_memory(Runtime& runtime);
+
+}  // namespace plat::acl
