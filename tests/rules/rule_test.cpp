@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "device/node.h"
+
 namespace plat::rule_test {
 
 std::vector<Registered>& registry() {
@@ -19,6 +21,7 @@ RuleId& rule_under_test() {
 }
 
 void run(const Settings& settings, const std::function<void()>& body) {
+  const std::string shared = "rules-" + std::to_string(getpid());
   fflush(nullptr);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -30,12 +33,16 @@ void run(const Settings& settings, const std::function<void()>& body) {
     setenv("PLAT_LOG", "off", 0);
     setenv("PLAT_QUIET", "1", 0);
     for (const auto& [name, value] : settings) setenv(name.c_str(), value.c_str(), 1);
+    // A machine that several processes of the test join, but no other test.
+    if (std::string(getenv("PLAT_NODE")) == "shared") setenv("PLAT_NODE", shared.c_str(), 1);
     body();
     fflush(nullptr);
     _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
+  for (const auto& file : {"-dev0", "-dev1", "-host"})
+    unlink((device::Node::default_directory() + "/" + shared + file).c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
       << "the test's process failed, status " << status;
 }
@@ -65,6 +72,8 @@ TEST(RuleBook, EveryRuleIsBrokenOnceAndKeptOnce) {
   std::map<RuleId, std::set<Side>> tested;
   for (const Registered& test : registry()) tested[test.rule].insert(test.side);
   for (const rules::Rule& rule : rules::all()) {
+    // Broken only by a defect of this library, which no test can plant from outside.
+    if (rule.id == RuleId::DeviceInternal) continue;
     EXPECT_TRUE(tested[rule.id].count(Side::Broken)) << rule.name << " has no RULE_BROKEN";
     EXPECT_TRUE(tested[rule.id].count(Side::Kept)) << rule.name << " has no RULE_KEPT";
   }

@@ -1,0 +1,41 @@
+// A second process of a test, forked before the first ACL call, with a channel of 64-bit numbers in both
+// directions.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <sys/types.h>
+
+namespace plat::test {
+
+class Channel {
+ public:
+  Channel(int in, int out) : in_(in), out_(out) {}
+  void send(uint64_t value) const;
+  void send_text(const std::string& text) const;
+  // Ends the process when the other side is gone: a test must not hang.
+  uint64_t receive() const;
+  std::string receive_text() const;
+
+ private:
+  int in_;
+  int out_;
+};
+
+class Peer {
+ public:
+  explicit Peer(const std::function<void(Channel&)>& body);
+  ~Peer();
+  Channel& channel() { return channel_; }
+  pid_t pid() const { return pid_; }
+  // Waits for its end; true if it ended by itself without a failed expectation.
+  bool join();
+  void kill_now();
+
+ private:
+  Channel channel_{-1, -1};
+  pid_t pid_ = -1;
+};
+
+}  // namespace plat::test
