@@ -24,7 +24,7 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Con
         RuleId::DeviceOpen, "deviceId",
         "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
         options.device_number, format_bytes(capacity), std::strerror(errno));
-  bank->ledger_->set_discard([alias = bank->alias_](uint32_t first, uint32_t count) {
+  bank->ledger_->begin([alias = bank->alias_](uint32_t first, uint32_t count) {
     os::discard(alias + uint64_t{first} * core::kPageBytes, uint64_t{count} * core::kPageBytes);
   });
   return bank;

@@ -150,12 +150,17 @@ void Ledger::release(uint32_t handle) {
   scrub(to_scrub);
 }
 
+void Ledger::begin(Discard discard) {
+  discard_ = std::move(discard);
+  reap();
+}
+
 void Ledger::scrub(std::vector<uint32_t>& handles) {
   for (const uint32_t handle : handles) {
     uint32_t run_start = 0;
     uint32_t run_length = 0;
     const auto flush = [&] {
-      if (run_length > 0 && discard_) discard_(run_start, run_length);
+      if (run_length > 0) discard_(run_start, run_length);
       run_length = 0;
     };
     for_each_page(handle, [&](uint32_t page) {

@@ -70,7 +70,8 @@ class Ledger {
   const std::string product() const { return header_->product; }
   int data_fd() const { return data_.get(); }
   bool data_fd_is_ours() const;
-  void set_discard(Discard discard) { discard_ = std::move(discard); }
+  // Must be called before anything is allocated or released; then what the dead left is cleared.
+  void begin(Discard discard);
 
   // A block of pages that this process holds from now on. Its index is good until it is released.
   Result<uint32_t> allocate(uint32_t page_count, const BlockInfo& info);

@@ -54,7 +54,6 @@ Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   const auto joined = ledger->join(options);
   os::unlock_byte(ledger->control_.get(), kAttachLockByte);
   if (!joined) return forward(joined.error());
-  ledger->reap();
   return ledger;
 }
 

@@ -17,6 +17,7 @@ std::unique_ptr<Ledger> private_ledger(uint64_t capacity_bytes) {
   options.product = "a2";
   auto ledger = Ledger::attach(options);
   EXPECT_TRUE(ledger) << ledger.error().detail;
+  (*ledger)->begin([](uint32_t, uint32_t) {});
   return std::move(*ledger);
 }
 
