@@ -230,12 +230,8 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     // Every process that holds the file offers it through /proc. One may be ending, so all are asked.
     for (uint32_t slot = 0; slot < kMaxProcesses && !data_; ++slot) {
       const ProcessSlot& peer = slots_[slot];
-      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live || peer.data_fd < 0)
-        continue;
-      os::Fd opened(open(fmt::format("/proc/{}/fd/{}", peer.pid, peer.data_fd).c_str(), O_RDWR | O_CLOEXEC));
-      const auto identity = opened ? os::identify(opened.get()) : std::nullopt;
-      if (identity && identity->inode == h.data_inode && identity->device == h.data_device)
-        data_ = os::move_high(std::move(opened));
+      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live) continue;
+      data_ = os::move_high(os::open_from_process(peer.pid, peer.data_fd, h.data_device, h.data_inode));
     }
     if (!data_)
       return fail(RuleId::DeviceOpen, "deviceId",

@@ -1,5 +1,6 @@
 #include "os/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -9,7 +10,9 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
+#include <vector>
 
 #include "os/file.h"
 
@@ -44,19 +47,41 @@ uint64_t start_time_of(int32_t pid) {
   return start_time;
 }
 
-bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode) {
-  const auto text = read_small_file(fmt::format("/proc/{}/maps", pid));
-  if (!text) return false;
-  std::istringstream lines(*text);
+namespace {
+
+// The address range ("start-end") at which the process has the file mapped; "" if it has not.
+std::string mapped_range(int32_t pid, uint64_t file_device, uint64_t file_inode) {
+  std::istringstream lines(read_small_file(fmt::format("/proc/{}/maps", pid)).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     unsigned major_number = 0;
     unsigned minor_number = 0;
     uint64_t inode = 0;
     if (std::sscanf(line.c_str(), "%*s %*s %*s %x:%x %" SCNu64, &major_number, &minor_number, &inode) == 3 &&
         inode == file_inode && makedev(major_number, minor_number) == file_device)
-      return true;
+      return line.substr(0, line.find(' '));
   }
-  return false;
+  return "";
+}
+
+}  // namespace
+
+bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode) {
+  return !mapped_range(pid, file_device, file_inode).empty();
+}
+
+Fd open_from_process(int32_t pid, int number, uint64_t file_device, uint64_t file_inode) {
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored))
+    paths.push_back(fmt::format("{}/fd/{}", thread.path().string(), number));
+  if (const std::string range = mapped_range(pid, file_device, file_inode); !range.empty())
+    paths.push_back(fmt::format("/proc/{}/map_files/{}", pid, range));
+  for (const std::string& path : paths) {
+    Fd opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const auto identity = opened ? identify(opened.get()) : std::nullopt;
+    if (identity && identity->inode == file_inode && identity->device == file_device) return opened;
+  }
+  return Fd();
 }
 
 std::string boot_id() {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "os/file.h"
+
 namespace plat::os {
 
 struct ProcessIdentity {
@@ -19,6 +21,10 @@ std::string process_name(int32_t pid);
 uint64_t start_time_of(int32_t pid);
 // Whether the process still has a file mapped; false for a process that ended or turned into another program.
 bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode);
+
+// Opens a file that another process has open under a number, or has mapped (that way needs privileges). Looks
+// at all its threads, because the first one may have ended. An empty Fd when it cannot be reached.
+Fd open_from_process(int32_t pid, int number, uint64_t file_device, uint64_t file_inode);
 
 std::string boot_id();
 uint32_t user_id();

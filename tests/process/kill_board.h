@@ -11,10 +11,11 @@ inline constexpr unsigned kOffers = 32;
 
 struct Board {
   std::atomic<uint64_t> offers[kOffers];  // shareable numbers that anybody may import
-  std::atomic<uint32_t> pause;            // odd: workers stop between two calls and report; each pause has its own number
+  std::atomic<uint32_t>
+      pause;  // odd: workers stop between two calls and report; each pause has its own number
   struct Worker {
     std::atomic<int32_t> pid;
-    std::atomic<uint32_t> paused_at;  // the pause it has seen
+    std::atomic<uint32_t> paused_at;   // the pause it has seen
     std::atomic<uint64_t> held_bytes;  // at that moment, imports included
     std::atomic<uint64_t> operations;
     std::atomic<uint64_t> corruptions;  // a tag that changed, or new memory that was not zero

@@ -1,9 +1,9 @@
 // Goal: a process that dies at any instruction gives back all it held, and nothing else is disturbed.
-// Method: four workers use one device without end. Half of them die at a random place inside the library (SIGKILL to
-// themselves in the middle of a change), half are killed from outside at a random moment. After each death the others stop
-// between two calls and report what they hold; the ledger must agree with itself, with each of them, and hold nothing of the
-// dead. Contents are tagged: nobody's may change, and new memory must be zero.
-// KILLS=n sets how many deaths (300), SEED=n the seed.
+// Method: four workers use one device without end. Half of them die at a random place inside the library
+// (SIGKILL to themselves in the middle of a change), half are killed from outside at a random moment. After
+// each death the others stop between two calls and report what they hold; the ledger must agree with itself,
+// with each of them, and hold nothing of the dead. Contents are tagged: nobody's may change, and new memory
+// must be zero. KILLS=n sets how many deaths (300), SEED=n the seed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -30,7 +30,8 @@ uint64_t number_from(const char* name, uint64_t otherwise) {
 
 class Supervisor {
  public:
-  Supervisor() : seed_(number_from("SEED", 1)), random_(seed_), node_name_("kill-" + std::to_string(getpid())) {
+  Supervisor()
+      : seed_(number_from("SEED", 1)), random_(seed_), node_name_("kill-" + std::to_string(getpid())) {
     printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     board_path_ = "/dev/shm/" + node_name_ + ".board";
     const int fd = open(board_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -141,7 +142,8 @@ class Supervisor {
       EXPECT_EQ(worker.corruptions, 0u);
       EXPECT_EQ(worker.surprises, 0u) << worker.first_surprise;
     }
-    printf("%llu calls, %u died inside the library\n", static_cast<unsigned long long>(operations), died_inside_);
+    printf("%llu calls, %u died inside the library\n", static_cast<unsigned long long>(operations),
+           died_inside_);
     EXPECT_GT(operations, 0u);
     EXPECT_GT(died_inside_, 0u) << "no crash point was reached: the test proves nothing";
   }
@@ -153,7 +155,8 @@ class Supervisor {
 
  private:
   unsigned died(unsigned number, int status) {
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "worker " << number << " ended with status " << status;
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        << "worker " << number << " ended with status " << status;
     if (crashes_itself_[number]) ++died_inside_;
     pids_[number] = 0;
     return number;

@@ -1,5 +1,5 @@
-// A worker of the kill test: allocates, maps, writes and checks tags, shares, frees, for ever. It dies at the place that
-// PLAT_CRASH names, or when the supervisor kills it.
+// A worker of the kill test: allocates, maps, writes and checks tags, shares, frees, for ever. It dies at the
+// place that PLAT_CRASH names, or when the supervisor kills it.
 //   kill_worker BOARD-FILE WORKER SEED
 #include <fcntl.h>
 #include <sched.h>
@@ -32,7 +32,8 @@ struct Block {
 
 class Worker {
  public:
-  Worker(Board& board, unsigned number, uint64_t seed) : board_(board), me_(board.workers[number]), random_(seed) {}
+  Worker(Board& board, unsigned number, uint64_t seed)
+      : board_(board), me_(board.workers[number]), random_(seed) {}
 
   [[noreturn]] void run() {
     me_.pid.store(getpid());
@@ -146,7 +147,8 @@ class Worker {
     board_.offers[random_() % kOffers].store(number);
   }
 
-  // The workers of this moment. One may be dead already, or another take its place: then it is simply not whitelisted.
+  // The workers of this moment. One may be dead already, or another take its place: then it is simply not
+  // whitelisted.
   std::vector<int32_t> peers() {
     std::vector<int32_t> found;
     for (const Board::Worker& worker : board_.workers)
@@ -188,5 +190,6 @@ int main(int argc, char** argv) {
   const int fd = open(argv[1], O_RDWR | O_CLOEXEC);
   void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return 2;
-  Worker(*static_cast<Board*>(memory), static_cast<unsigned>(atoi(argv[2])), strtoull(argv[3], nullptr, 10)).run();
+  Worker(*static_cast<Board*>(memory), static_cast<unsigned>(atoi(argv[2])), strtoull(argv[3], nullptr, 10))
+      .run();
 }

@@ -1,0 +1,121 @@
+// The host touches device memory: the program stops with a report; everybody else's faults stay theirs.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "base/units.h"
+#include "support/machine.h"
+
+namespace plat::test {
+namespace {
+
+struct Ending {
+  int status = 0;
+  std::string output;
+};
+
+// Runs the body in a child and collects what it writes to stderr.
+Ending run(const std::function<void()>& body) {
+  int pipe_ends[2];
+  EXPECT_EQ(pipe(pipe_ends), 0);
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipe_ends[1], STDERR_FILENO);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    setenv("PLAT_NODE", "private", 1);
+    setenv("PLAT_CAPACITY", "64MiB", 1);
+    setenv("PLAT_QUIET", "1", 1);
+    body();
+    _exit(0);
+  }
+  close(pipe_ends[1]);
+  Ending ending;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
+    ending.output.append(buffer, static_cast<size_t>(got));
+  close(pipe_ends[0]);
+  waitpid(child, &ending.status, 0);
+  return ending;
+}
+
+bool stopped(const Ending& ending) {
+  // Without a sanitizer the signal itself ends the program; with one, its handler does, after ours.
+  return (WIFSIGNALED(ending.status) && WTERMSIG(ending.status) == SIGSEGV) ||
+         (WIFEXITED(ending.status) && WEXITSTATUS(ending.status) != 0);
+}
+
+TEST(HostFault, ReadOfMappedMemoryIsExplained) {
+  const Ending ending = run([] {
+    aclrtSetDevice(0);
+    auto* memory = static_cast<volatile char*>(map_new(2_MiB));
+    (void)memory[4711];
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find("VMM-Host-dereference"), std::string::npos) << ending.output;
+  EXPECT_NE(ending.output.find("read device address"), std::string::npos) << ending.output;
+  EXPECT_NE(ending.output.find("offset 4711 of the mapping of 2097152 bytes"), std::string::npos)
+      << ending.output;
+  EXPECT_NE(ending.output.find("Stack:"), std::string::npos) << ending.output;
+}
+
+TEST(HostFault, WriteOfReservedMemoryIsExplained) {
+  const Ending ending = run([] {
+    void* va = nullptr;
+    aclrtReserveMemAddress(&va, 8_MiB, 0, nullptr, 0);
+    static_cast<volatile char*>(va)[5_MiB] = 1;
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find("write device address"), std::string::npos) << ending.output;
+  EXPECT_NE(ending.output.find("nothing is mapped there"), std::string::npos) << ending.output;
+}
+
+TEST(HostFault, OtherFaultsAreNotExplained) {
+  const Ending ending = run([] {
+    aclrtSetDevice(0);
+    map_new(2_MiB);
+    volatile char* wild = reinterpret_cast<volatile char*>(8);
+    *wild = 1;
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_EQ(ending.output.find("VMM-Host-dereference"), std::string::npos) << ending.output;
+}
+
+sigjmp_buf resume_here;
+void jump(int) { siglongjmp(resume_here, 1); }
+
+TEST(HostFault, HandlerOfTheProgramStillGetsItsFaults) {
+  const Ending ending = run([] {
+    signal(SIGSEGV, jump);
+    aclrtSetDevice(0);  // installs ours behind it
+    volatile char* wild = reinterpret_cast<volatile char*>(8);
+    if (sigsetjmp(resume_here, 1) == 0) *wild = 1;
+    auto* memory = static_cast<volatile char*>(map_new(2_MiB));
+    if (sigsetjmp(resume_here, 1) == 0)
+      memory[0] = 1;  // explained, and then the program's own handler decides
+    _exit(42);
+  });
+  EXPECT_TRUE(WIFEXITED(ending.status) && WEXITSTATUS(ending.status) == 42) << ending.status << ending.output;
+  EXPECT_NE(ending.output.find("VMM-Host-dereference"), std::string::npos) << ending.output;
+}
+
+TEST(HostFault, AllowedAccessDoesNotFault) {
+  const Ending ending = run([] {
+    setenv("PLAT_HOST_ACCESS", "allow", 1);
+    aclrtSetDevice(0);
+    auto* memory = static_cast<volatile char*>(map_new(4_MiB));
+    memory[3_MiB] = 9;
+    if (memory[3_MiB] != 9 || memory[0] != 0) _exit(1);
+  });
+  EXPECT_EQ(ending.status, 0) << ending.output;
+}
+
+}  // namespace
+}  // namespace plat::test
