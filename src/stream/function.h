@@ -13,7 +13,7 @@ template <class R>
 class Function {
  public:
   // Room for a copy's arguments: two addresses, two sizes, a kind, and a pointer to what checks them.
-  static constexpr size_t kInlineBytes = 64;
+  static constexpr size_t kInlineBytes = 48;
 
   Function() = default;
 
@@ -54,7 +54,7 @@ class Function {
 
   template <class Callable>
   static constexpr bool fits() {
-    return sizeof(Callable) <= kInlineBytes && alignof(Callable) <= alignof(std::max_align_t) &&
+    return sizeof(Callable) <= kInlineBytes && alignof(Callable) <= alignof(void*) &&
            std::is_nothrow_move_constructible_v<Callable>;
   }
 
@@ -82,7 +82,7 @@ class Function {
   }
 
   const Ops* ops_ = nullptr;
-  alignas(std::max_align_t) std::byte storage_[kInlineBytes];
+  alignas(void*) std::byte storage_[kInlineBytes];
 };
 
 }  // namespace plat::stream

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "stream/ids.h"
+#include "stream/relax.h"
 
 namespace plat::stream {
 
@@ -18,10 +19,14 @@ class Gate {
     changed_.notify_all();
   }
 
-  // False when the deadline passed first.
+  // False when the deadline passed first. `looks`: how often to look before sleeping; work is often shorter
+  // than a sleep.
   template <class Condition>
-  bool wait(const Condition& condition, Deadline deadline) {
-    if (condition()) return true;
+  bool wait(const Condition& condition, Deadline deadline, int looks = 1) {
+    for (; looks > 0; --looks) {
+      if (condition()) return true;
+      if (looks > 1) relax();
+    }
     ++waiters_;
     std::unique_lock lock(mutex_);
     bool held = true;

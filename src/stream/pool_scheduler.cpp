@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kPriorities = 8;
 // How much of one stream runs before another of its priority gets the thread.
 constexpr size_t kItemsPerTurn = 64;
+// About 5 microseconds.
+constexpr int kLooksBeforeSleep = 100;
 
 class PoolScheduler final : public Scheduler {
  public:
@@ -52,7 +54,7 @@ class PoolScheduler final : public Scheduler {
   }
 
   bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) override {
-    return gate.wait(condition, deadline);
+    return gate.wait(condition, deadline, lingers_ ? kLooksBeforeSleep : 1);
   }
 
   void enter_host_code() override {

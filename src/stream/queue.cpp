@@ -17,8 +17,6 @@ constexpr Clock::duration kPollPauseMax = std::chrono::milliseconds(2);
 // About 20 microseconds: longer than the gap between two calls of a busy client, shorter than a sleep and a
 // wake-up.
 constexpr int kLingerLooks = 400;
-// A burst may grow the buffers; an idle stream does not keep more than this.
-constexpr size_t kIdleItemsMax = 64;
 
 // The streams whose work the calling thread runs, innermost first. More than one when client code in an eager
 // or seeded stream waits for another stream.
@@ -27,14 +25,6 @@ struct Frame {
   Frame* outer;
 };
 thread_local Frame* t_frame = nullptr;
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -58,7 +48,7 @@ void FailurePolicy::note(const Error& error) {
 Stream::Stream(const StreamTraits& traits, Scheduler& scheduler, std::shared_ptr<FailurePolicy> failures)
     : traits_(traits), scheduler_(scheduler), failures_(std::move(failures)) {}
 
-Result<Position> Stream::push(Item item) {
+Result<Position> Stream::push(Item&& item) {
   if (failures_->failed()) [[unlikely]]
     return forward(failures_->error());
   Position position = 0;
@@ -66,9 +56,9 @@ Result<Position> Stream::push(Item item) {
   {
     std::lock_guard lock(mutex_);
     if (closed_) return fail(RuleId::StreamHandle, "stream", "the stream is being destroyed");
-    pending_.push_back(std::move(item));
+    pending_.push(std::move(item));
     position = given_.load(std::memory_order_relaxed) + 1;
-    given_.store(position);
+    given_.store(position, std::memory_order_release);
     if (state_ == State::Idle) {
       state_ = State::Queued;
       start = true;
@@ -130,17 +120,17 @@ Stream::Turn Stream::run(size_t items_max) {
   t_frame = &frame;
   Turn turn = Turn::Idle;
   for (size_t items = 0;;) {
-    if (cursor_ == batch_.size() && !refill()) break;
+    if (batch_.empty() && !refill()) break;
     if (items == items_max) {
       std::lock_guard lock(mutex_);
       state_ = State::Queued;
       turn = Turn::More;
       break;
     }
-    if (step(batch_[cursor_]) == Progress::Done) {
-      batch_[cursor_++] = {};  // Before it counts as complete: what it held is released by then.
+    if (step(batch_.front()) == Progress::Done) {
+      batch_.pop();  // Before it counts as complete: what it held is released by then.
       ++items;
-      completed_.store(completed_.load(std::memory_order_relaxed) + 1);
+      completed_.store(++done_);
       gate_.notify();
       continue;
     }
@@ -156,45 +146,35 @@ Stream::Turn Stream::run(size_t items_max) {
 
 // The next batch; false, and the stream is idle, when there is nothing.
 bool Stream::refill() {
-  if (given_.load(std::memory_order_relaxed) == taken_ && scheduler_.may_linger()) linger();
-  batch_.clear();
-  cursor_ = 0;
+  if (given_.load(std::memory_order_relaxed) == done_ && scheduler_.may_linger()) linger();
   std::lock_guard lock(mutex_);
   woken_ = false;
   if (pending_.empty()) {
-    if (batch_.capacity() > kIdleItemsMax) std::vector<Item>().swap(batch_);
-    if (pending_.capacity() > kIdleItemsMax) std::vector<Item>().swap(pending_);
     state_ = State::Idle;
     return false;
   }
-  batch_.swap(pending_);
-  taken_ += batch_.size();
+  batch_.take(pending_);
   return true;
 }
 
 // Staying a moment spares a client that queues one thing after another a wake-up for each.
 void Stream::linger() const {
   for (int look = 0; look < kLingerLooks; ++look) {
-    if (given_.load(std::memory_order_relaxed) != taken_ || !scheduler_.may_linger()) return;
+    if (given_.load(std::memory_order_relaxed) != done_ || !scheduler_.may_linger()) return;
     relax();
   }
 }
 
 Stream::Progress Stream::step(Item& item) {
-  // Claimed before discards_ is read: discard() sets that first and then looks whether a task runs.
-  in_task_.store(!std::holds_alternative<HostCall>(item));
-  const bool skips = discards_.load() || failures_->failed();
   Progress progress = Progress::Done;
-  if (skips) [[unlikely]] {
+  if (discards_.load() || failures_->failed()) [[unlikely]] {
     skip(item);
   } else if (auto* task = std::get_if<Task>(&item)) {
     step_task(*task);
   } else if (auto* record = std::get_if<RecordStep>(&item)) {
     record->mark->complete(Clock::now());
   } else if (auto* call = std::get_if<HostCall>(&item)) {
-    scheduler_.enter_host_code();
-    call->function(call->argument);
-    scheduler_.leave_host_code();
+    step_host(*call);
   } else if (auto* wait = std::get_if<WaitStep>(&item)) {
     progress = step_wait(*wait);
   } else if (auto* poll = std::get_if<PollStep>(&item)) {
@@ -202,8 +182,18 @@ Stream::Progress Stream::step(Item& item) {
   } else if (auto* callback = std::get_if<CallbackStep>(&item)) {
     progress = step_callback(*callback);
   }
-  in_task_.store(false, std::memory_order_release);
   return progress;
+}
+
+void Stream::step_host(const HostCall& call) {
+  // Claimed before discards_ is read again: discard() sets that first and then looks here.
+  in_host_code_.store(true);
+  if (!discards_.load()) {
+    scheduler_.enter_host_code();
+    call.function(call.argument);
+    scheduler_.leave_host_code();
+  }
+  in_host_code_.store(false);
 }
 
 void Stream::step_task(Task& task) {

@@ -11,12 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <variant>
-#include <vector>
 
 #include "base/result.h"
 #include "stream/function.h"
 #include "stream/gate.h"
 #include "stream/ids.h"
+#include "stream/item_list.h"
 #include "stream/mark.h"
 
 namespace plat::stream {
@@ -92,7 +92,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Gate& gate() { return gate_; }
 
   // The item's place. Fails once the stream is closed, or its context has stopped at a failure.
-  Result<Position> push(Item item);
+  Result<Position> push(Item&& item);
   Position given() const { return given_.load(); }
   Position completed() const { return completed_.load(); }
   bool is_complete() const { return completed() >= given(); }
@@ -102,7 +102,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // No more work is accepted from here on.
   void close();
-  // Drops what has not started; marks in it count as reached. Returns when no task of ours runs any more.
+  // Drops what has not started; marks in it count as reached. Returns when nothing but code of the client's
+  // runs any more.
   void discard();
 
   SharedHistory history() const;
@@ -129,6 +130,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void linger() const;
   Progress step(Item& item);
   void step_task(Task& task);
+  void step_host(const HostCall& call);
   Progress step_poll(PollStep& step);
   Progress step_wait(WaitStep& step);
   Progress step_callback(CallbackStep& step);
@@ -143,20 +145,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
   State state_ = State::Idle;
   bool woken_ = false;  // wake() came while running
   bool closed_ = false;
-  std::vector<Item> pending_;
+  ItemList<Item> pending_;
   std::optional<Error> error_;
   SharedHistory history_;
 
   std::atomic<Position> given_{0};
   std::atomic<Position> completed_{0};
   std::atomic<bool> discards_{false};
-  std::atomic<bool> in_task_{false};  // a task or poll runs now, as opposed to code of the client's
+  std::atomic<bool> in_host_code_{false};
   Gate gate_;
 
   // Of the running thread alone, handed over with the state.
-  std::vector<Item> batch_;
-  size_t cursor_ = 0;
-  Position taken_ = 0;
+  ItemList<Item> batch_;
+  Position done_ = 0;  // what completed_ says, without asking the cache line that others read
 };
 
 }  // namespace plat::stream

@@ -151,16 +151,16 @@ Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
   return stream;
 }
 
-Result<Position> Runtime::push(StreamId id, Item item) {
+Result<Position> Runtime::push(StreamId id, Item&& item) {
   PLAT_ASSIGN(stream, find_for_work(id));
   auto position = stream->push(std::move(item));
   scheduler_->drive();
   return position;
 }
 
-Result<Position> Runtime::enqueue(StreamId id, Task task) { return push(id, std::move(task)); }
+Result<Position> Runtime::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }
 
-Result<Position> Runtime::enqueue_poll(StreamId id, Poll poll) {
+Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) {
   return push(id, PollStep{std::move(poll), {}});
 }
 

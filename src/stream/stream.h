@@ -94,8 +94,8 @@ class Runtime {
   Result<StreamId> resolve(StreamId id) const;
 
   // Work.
-  Result<Position> enqueue(StreamId id, Task task);
-  Result<Position> enqueue_poll(StreamId id, Poll poll);
+  Result<Position> enqueue(StreamId id, Task&& task);
+  Result<Position> enqueue_poll(StreamId id, Poll&& poll);
   Result<Position> launch_host_function(StreamId id, void (*function)(void*), void* argument);
 
   // Order, for memory that is reused across streams. Both are about work given so far, and hold for ever once
@@ -156,7 +156,7 @@ class Runtime {
   Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
   // A stream that host work may be queued on.
   Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
-  Result<Position> push(StreamId id, Item item);
+  Result<Position> push(StreamId id, Item&& item);
   Result<> wait_for(Stream& stream, Position position, Deadline deadline) const;
   Result<std::shared_ptr<Event>> find_event(EventId id) const;
   Result<bool> query(Event& event);
