@@ -54,7 +54,8 @@ ACL_FUNC_VISIBILITY aclError aclrtResetEvent(aclrtEvent event, aclrtStream strea
 // Whether the recorded work has completed. Older form of aclrtQueryEventStatus.
 ACL_FUNC_VISIBILITY aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status);
 
-// Whether the recorded work has completed; also true of an event that was never recorded.
+// Whether the recorded work has completed. Of an event that was never recorded: yes, if
+// aclrtCreateEventExWithFlag made it.
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status);
 
 // Whether all stream waits for the event have completed.

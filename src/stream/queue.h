@@ -1,0 +1,163 @@
+// Stream: one queue of work, run in order by whichever thread its scheduler gives it.
+//
+// A stream is Idle, Queued (with the scheduler), Running (in exactly one thread) or Parked (until wake()).
+// Only the running thread touches the batch it took; everything else is under the mutex or atomic. Lock
+// order: event, stream, scheduler; a mark's and a reporter's lock are never held while another is taken.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "base/result.h"
+#include "stream/function.h"
+#include "stream/gate.h"
+#include "stream/ids.h"
+#include "stream/item_list.h"
+#include "stream/mark.h"
+
+namespace plat::stream {
+
+class Scheduler;
+class Reporter;
+
+// Work that runs to its end. An error sticks to the stream and surfaces at its next synchronisation.
+using Task = Function<Result<>>;
+// Work that may have to wait for the world: true when it is done, false to be asked again later.
+using Poll = Function<Result<bool>>;
+
+struct HostCall {
+  void (*function)(void*);
+  void* argument;
+};
+struct RecordStep {
+  std::shared_ptr<Mark> mark;
+};
+struct WaitStep {
+  std::shared_ptr<Mark> mark;
+  Clock::duration timeout{};                  // from when the stream gets here; 0: none
+  std::shared_ptr<std::atomic<int>> pending;  // of the event: waits that have not completed
+  Clock::time_point deadline{};
+  bool registered = false;
+};
+enum class CallbackState : int { Queued, Ran, Lost };
+struct CallbackStep {
+  std::shared_ptr<Reporter> reporter;
+  HostCall call;
+  bool blocks;
+  std::shared_ptr<std::atomic<CallbackState>> state{};  // set once the reporter has it
+};
+struct PollStep {
+  Poll poll;
+  Clock::duration pause{};  // grows while nothing happens
+};
+using Item = std::variant<std::monostate, Task, HostCall, PollStep, RecordStep, WaitStep, CallbackStep>;
+
+// What the streams of a context share: whether they stop at the first failure, and that failure.
+class FailurePolicy {
+ public:
+  bool stops() const { return stops_.load(); }
+  void set_stops() { stops_.store(true); }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Error error() const;
+  void note(const Error& error);
+  // Called once, after the failure. Set before the first stream exists.
+  void on_failure(std::function<void()> function) { on_failure_ = std::move(function); }
+
+ private:
+  std::atomic<bool> stops_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;  // guards error_
+  std::optional<Error> error_;
+  std::function<void()> on_failure_;
+};
+
+struct StreamTraits {
+  StreamId id;
+  ContextId context;
+  int device = 0;
+  uint32_t priority = 0;  // 0 is the highest, 7 the lowest
+  uint32_t flags = 0;
+  bool is_default = false;
+};
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(const StreamTraits& traits, Scheduler& scheduler, std::shared_ptr<FailurePolicy> failures);
+
+  const StreamTraits& traits() const { return traits_; }
+  Gate& gate() { return gate_; }
+
+  // The item's place. Fails once the stream is closed, or its context has stopped at a failure.
+  Result<Position> push(Item&& item);
+  Position given() const { return given_.load(); }
+  Position completed() const { return completed_.load(); }
+  bool is_complete() const { return completed() >= given(); }
+
+  // The first error since the last call, or the one that stopped the context.
+  std::optional<Error> take_error();
+
+  // No more work is accepted from here on.
+  void close();
+  // Drops what has not started; marks in it count as reached. Returns when nothing but code of the client's
+  // runs any more.
+  void discard();
+
+  SharedHistory history() const;
+  template <class Done>
+  void run_after(const SharedHistory& history, History::Entry place, const Done& done) {
+    std::lock_guard lock(mutex_);
+    history_ = join(history_, history, place, done);
+  }
+
+  // For schedulers. `ready` has been called for the stream and run has not.
+  enum class Turn : uint8_t { Idle, Parked, More };
+  Turn run(size_t items_max);
+  // Something the stream may wait for has changed. May be called at any time.
+  void wake();
+
+  // Whether the calling thread runs work of this stream, so that waiting for it would never end.
+  bool runs_here() const;
+
+ private:
+  enum class State : uint8_t { Idle, Queued, Running, Parked };
+  enum class Progress : uint8_t { Done, Wait };
+
+  bool refill();
+  void linger() const;
+  Progress step(Item& item);
+  void step_task(Task& task);
+  void step_host(const HostCall& call);
+  Progress step_poll(PollStep& step);
+  Progress step_wait(WaitStep& step);
+  Progress step_callback(CallbackStep& step);
+  void skip(Item& item);
+  void note(Error error);
+
+  const StreamTraits traits_;
+  Scheduler& scheduler_;
+  const std::shared_ptr<FailurePolicy> failures_;
+
+  mutable std::mutex mutex_;  // guards from here to the next comment
+  State state_ = State::Idle;
+  bool woken_ = false;  // wake() came while running
+  bool closed_ = false;
+  ItemList<Item> pending_;
+  std::optional<Error> error_;
+  SharedHistory history_;
+
+  std::atomic<Position> given_{0};
+  std::atomic<Position> completed_{0};
+  std::atomic<bool> discards_{false};
+  std::atomic<bool> in_host_code_{false};
+  Gate gate_;
+
+  // Of the running thread alone, handed over with the state.
+  ItemList<Item> batch_;
+  Position done_ = 0;  // what completed_ says, without asking the cache line that others read
+};
+
+}  // namespace plat::stream

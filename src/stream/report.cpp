@@ -1,0 +1,52 @@
+#include "stream/report.h"
+
+#include <utility>
+
+namespace plat::stream {
+
+void Reporter::post(DueCallback callback) {
+  {
+    std::unique_lock lock(mutex_);
+    if (closed_.load()) {
+      lock.unlock();
+      return finish(callback, CallbackState::Lost);
+    }
+    due_.push_back(std::move(callback));
+    due_count_.store(due_.size());
+  }
+  gate_.notify();
+}
+
+void Reporter::run_due() {
+  for (;;) {
+    DueCallback callback;
+    {
+      std::lock_guard lock(mutex_);
+      if (due_.empty()) return;
+      callback = std::move(due_.front());
+      due_.pop_front();
+      due_count_.store(due_.size());
+    }
+    callback.call.function(callback.call.argument);
+    finish(callback, CallbackState::Ran);
+  }
+}
+
+void Reporter::close() {
+  std::deque<DueCallback> lost;
+  {
+    std::lock_guard lock(mutex_);
+    closed_.store(true);
+    lost.swap(due_);
+    due_count_.store(0);
+  }
+  for (const DueCallback& callback : lost) finish(callback, CallbackState::Lost);
+  gate_.notify();
+}
+
+void Reporter::finish(const DueCallback& callback, CallbackState state) {
+  callback.state->store(state);
+  if (callback.waiting) callback.waiting->wake();
+}
+
+}  // namespace plat::stream

@@ -1,0 +1,50 @@
+// Reporter: the callbacks that are due for one thread of the client's, which runs them in aclrtProcessReport.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "stream/gate.h"
+#include "stream/queue.h"
+
+namespace plat::stream {
+
+struct DueCallback {
+  HostCall call;
+  std::shared_ptr<std::atomic<CallbackState>> state;
+  std::shared_ptr<Stream> waiting;  // nullptr if the stream went on
+};
+
+class Reporter {
+ public:
+  Reporter(uint64_t thread, int device) : thread_(thread), device_(device) {}
+
+  uint64_t thread() const { return thread_; }
+  int device() const { return device_; }
+  Gate& gate() { return gate_; }
+
+  void post(DueCallback callback);
+  bool has_due() const { return due_count_.load() > 0; }
+  bool closed() const { return closed_.load(); }
+  // Runs what is due now, in the calling thread.
+  void run_due();
+  // The thread serves no stream any more: what is due is lost, and so is what comes.
+  void close();
+
+  int stream_count = 0;  // guarded by the owner
+
+ private:
+  static void finish(const DueCallback& callback, CallbackState state);
+
+  const uint64_t thread_;
+  const int device_;
+  std::mutex mutex_;  // guards due_
+  std::deque<DueCallback> due_;
+  std::atomic<size_t> due_count_{0};
+  std::atomic<bool> closed_{false};
+  Gate gate_;
+};
+
+}  // namespace plat::stream

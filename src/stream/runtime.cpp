@@ -1,0 +1,279 @@
+// The process-wide part: modes, the instance, contexts and devices.
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "rules/rules.h"
+#include "stream/stream.h"
+
+namespace plat::stream {
+namespace {
+
+// What a thread remembers. Trivial, so that it can still be read while the thread's destructors run.
+struct Current {
+  uint64_t runtime;
+  ContextId context;
+};
+thread_local Current t_current{};
+
+std::atomic<Runtime*> g_instance{nullptr};
+std::atomic<uint64_t> g_serial{0};
+
+unsigned workers_of(const Options& options) {
+  if (options.workers > 0) return options.workers;
+  return std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
+  switch (options.mode) {
+    case Mode::Eager:
+      return make_eager_scheduler();
+    case Mode::Seeded:
+      return make_seeded_scheduler(options.seed);
+    case Mode::Pool:
+      break;
+  }
+  return make_pool_scheduler(workers_of(options));
+}
+
+Options options_from_environment() {
+  const char* text = std::getenv("PLAT_STREAMS");
+  if (!text || !*text) return {};
+  auto options = parse_mode(text);
+  if (!options) {
+    std::fprintf(stderr, "plat: PLAT_STREAMS: %s; streams run as usual\n", options.error().detail.c_str());
+    return {};
+  }
+  if (options->mode == Mode::Seeded) {
+    std::fprintf(
+        stderr, "plat: streams are interleaved by seed %llu (PLAT_STREAMS=seeded:%llu repeats this run)\n",
+        static_cast<unsigned long long>(options->seed), static_cast<unsigned long long>(options->seed));
+  }
+  return *options;
+}
+
+}  // namespace
+
+Result<Options> parse_mode(std::string_view text) {
+  Options options;
+  if (text == "pool") return options;
+  if (text == "eager") {
+    options.mode = Mode::Eager;
+    return options;
+  }
+  constexpr std::string_view kSeeded = "seeded";
+  if (text == kSeeded) {
+    options.mode = Mode::Seeded;
+    options.seed = std::random_device{}();
+    return options;
+  }
+  if (text.starts_with(kSeeded) && text.substr(kSeeded.size()).starts_with(':')) {
+    if (auto seed = parse_number(text.substr(kSeeded.size() + 1))) {
+      options.mode = Mode::Seeded;
+      options.seed = *seed;
+      return options;
+    }
+  }
+  return fail(RuleId::StreamMode, "PLAT_STREAMS", "'{}' is none of pool, eager, seeded and seeded:N", text);
+}
+
+Runtime::Runtime(const Options& options)
+    : options_(options),
+      serial_(++g_serial),
+      scheduler_(make_scheduler(options)),
+      streams_max_(options.streams_max),
+      events_max_(options.events_max) {}
+
+Runtime::~Runtime() {
+  shutdown();
+  scheduler_.reset();
+}
+
+Runtime& Runtime::instance() {
+  Runtime* runtime = g_instance.load(std::memory_order_acquire);
+  if (runtime) [[likely]]
+    return *runtime;
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_instance.store(nullptr); });
+  (void)registered;
+  // Leaked on purpose, here and when another thread is faster.
+  auto* made = new Runtime(options_from_environment());
+  if (g_instance.compare_exchange_strong(runtime, made)) return *made;
+  delete made;
+  return *runtime;
+}
+
+Result<> Runtime::check_device(int device) const {
+  if (device >= 0 && device < options_.device_count) return {};
+  return fail(RuleId::DeviceId, "deviceId", "device {} of {}", device, options_.device_count);
+}
+
+Result<std::shared_ptr<Runtime::Context>> Runtime::current() const {
+  if (t_current.runtime != serial_ || t_current.context.value == 0)
+    return fail(RuleId::NoContext, "context", "no device was set in this thread");
+  if (auto context = contexts_.find(t_current.context.value)) return context;
+  return fail(RuleId::NoContext, "context", "the thread's context {:#x} was destroyed",
+              t_current.context.value);
+}
+
+Result<std::shared_ptr<Runtime::Context>> Runtime::make_context(int device, bool is_default) {
+  auto context = contexts_.add([&](uint64_t id) {
+    auto made = std::make_shared<Context>();
+    made->id = ContextId{id};
+    made->device = device;
+    made->is_default = is_default;
+    return made;
+  });
+  if (!context) return fail(RuleId::StreamLimit, "context", "there are no more contexts");
+  context->failures->on_failure([this, id = context->id] {
+    for (auto& stream : streams_.all()) {
+      if (stream->traits().context == id) stream->wake();
+    }
+  });
+  auto stream = make_stream(*context, 0, 0, true);
+  if (!stream) {
+    contexts_.remove(context->id.value);
+    return forward(std::move(stream).error());
+  }
+  context->default_stream = (*stream)->traits().id;
+  return context;
+}
+
+Result<> Runtime::set_device(int device) {
+  PLAT_TRY(check_device(device));
+  // Held while the default context is made, so that two threads do not make two; make_stream only locks
+  // state_mutex_.
+  std::lock_guard making(default_mutex_);
+  ContextId id;
+  {
+    std::lock_guard lock(state_mutex_);
+    id = devices_[device].default_context;
+  }
+  if (id.value == 0) {
+    PLAT_ASSIGN(context, make_context(device, true));
+    id = context->id;
+  }
+  std::lock_guard lock(state_mutex_);
+  DeviceState& state = devices_[device];
+  state.default_context = id;
+  ++state.set_count;
+  t_current = {serial_, id};
+  return {};
+}
+
+Result<> Runtime::reset_device(int device) { return release_device(device, false); }
+Result<> Runtime::reset_device_force(int device) { return release_device(device, true); }
+
+Result<> Runtime::release_device(int device, bool force) {
+  PLAT_TRY(check_device(device));
+  std::shared_ptr<Context> context;
+  {
+    std::scoped_lock lock(default_mutex_, state_mutex_);
+    DeviceState& state = devices_[device];
+    if (state.set_count == 0)
+      return fail(RuleId::DeviceNotSet, "deviceId", "device {} is not set in this process", device);
+    state.set_count = force ? 0 : state.set_count - 1;
+    if (state.set_count > 0) return {};
+    context = contexts_.find(std::exchange(state.default_context, {}).value);
+  }
+  if (context) close_context(context, Remaining::Finish);
+  return {};
+}
+
+Result<int> Runtime::current_device() const {
+  PLAT_ASSIGN(context, current());
+  return context->device;
+}
+
+Result<ContextId> Runtime::create_context(int device) {
+  PLAT_TRY(check_device(device));
+  PLAT_ASSIGN(context, make_context(device, false));
+  t_current = {serial_, context->id};
+  return context->id;
+}
+
+Result<> Runtime::destroy_context(ContextId id) {
+  auto context = contexts_.find(id.value);
+  if (!context) return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
+  if (context->is_default)
+    return fail(RuleId::ContextDefault, "context", "{:#x} is the default context of device {}", id.value,
+                context->device);
+  close_context(context, Remaining::Finish);
+  return {};
+}
+
+Result<> Runtime::set_current_context(ContextId id) {
+  if (!contexts_.find(id.value))
+    return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
+  t_current = {serial_, id};
+  return {};
+}
+
+Result<ContextId> Runtime::current_context() const {
+  PLAT_ASSIGN(context, current());
+  return context->id;
+}
+
+bool Runtime::uses_device(int device) const {
+  for (const auto& context : contexts_.all()) {
+    if (context->device == device) return true;
+  }
+  return false;
+}
+
+void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining remaining) {
+  if (!contexts_.remove(context->id.value)) return;  // Somebody else is at it.
+  for (auto& stream : streams_.all()) {
+    if (stream->traits().context != context->id) continue;
+    if (auto owned = streams_.remove(stream->traits().id.value)) close_stream(owned, remaining);
+  }
+}
+
+void Runtime::shutdown() {
+  {
+    std::lock_guard lock(state_mutex_);
+    for (auto& [device, state] : devices_) state.set_count = 0, state.default_context = {};
+  }
+  for (auto& context : contexts_.all()) close_context(context, Remaining::Discard);
+  for (auto& event : events_.all()) (void)destroy_event(event->id);
+  std::lock_guard lock(report_mutex_);
+  for (auto& [thread, reporter] : reporters_) reporter->close();
+  reporters_.clear();
+  subscriptions_.clear();
+}
+
+Result<StreamId> Runtime::resolve(StreamId id) const {
+  PLAT_ASSIGN(stream, find_stream(id));
+  return stream->traits().id;
+}
+
+Result<StreamId> Runtime::default_stream() const {
+  PLAT_ASSIGN(context, current());
+  return context->default_stream;
+}
+
+Result<std::shared_ptr<Stream>> Runtime::find_stream(StreamId id) const {
+  // A stream dies with its context, so one that belongs to the thread's current context needs no other
+  // look-up.
+  if (id.value != 0) [[likely]] {
+    auto stream = streams_.find(id.value);
+    if (stream && t_current.runtime == serial_ && stream->traits().context == t_current.context)
+      return stream;
+    PLAT_ASSIGN(context, current());
+    if (!stream) return fail(RuleId::StreamHandle, "stream", "{:#x} is no live stream", id.value);
+    return fail(RuleId::StreamContext, "stream",
+                "the stream belongs to context {:#x}, the thread's current one is {:#x}",
+                stream->traits().context.value, context->id.value);
+  }
+  PLAT_ASSIGN(context, current());
+  if (auto stream = streams_.find(context->default_stream.value)) return stream;
+  return fail(RuleId::StreamHandle, "stream", "the context is being destroyed");
+}
+
+}  // namespace plat::stream

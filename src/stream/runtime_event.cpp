@@ -1,0 +1,243 @@
+// Events: creation, records, waits, queries, time.
+#include <utility>
+
+#include "rules/rules.h"
+#include "stream/stream.h"
+
+namespace plat::stream {
+namespace {
+
+constexpr uint32_t kPlainFlags = kEventProgress | kEventSyncBlocking | kEventTimeLine;
+constexpr uint32_t kFlaggedMask = 0x3f;
+constexpr uint32_t kExtendedMask =
+    kEventSync | kEventProgress | kEventSyncBlocking | kEventTimeLine | kEventIpc;
+
+Result<> check_flags(EventKind kind, uint32_t flags) {
+  const uint32_t mask = kind == EventKind::Extended ? kExtendedMask : kFlaggedMask;
+  if ((flags & mask) == 0 || (flags & ~mask) != 0)
+    return fail(RuleId::EventFlags, "flag", "flag is {:#x}", flags);
+  for (const uint32_t alone : {kEventDeviceOnly, kEventExternal, kEventIpc}) {
+    if ((flags & alone) != 0 && flags != alone)
+      return fail(RuleId::EventFlags, "flag", "flag is {:#x}", flags);
+  }
+  if (flags == kEventExternal || flags == kEventIpc)
+    return fail(RuleId::EventFlagSupport, "flag", "flag is {:#x}", flags);
+  return {};
+}
+
+Result<> check_host_use(const Event& event) {
+  if (event.device_only())
+    return fail(RuleId::EventDeviceOnly, "event", "event {:#x} was created with flag 0x10", event.id.value);
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Event>> Runtime::find_event(EventId id) const {
+  if (auto event = events_.find(id.value)) return event;
+  return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
+}
+
+Result<EventId> Runtime::create_event(EventKind kind, uint32_t flags) {
+  if (kind == EventKind::Plain) {
+    flags = kPlainFlags;
+  } else {
+    PLAT_TRY(check_flags(kind, flags));
+  }
+  PLAT_ASSIGN(context, current());
+  const bool counted = kind != EventKind::Extended;
+  if (counted) {
+    std::lock_guard lock(state_mutex_);
+    DeviceState& state = devices_[context->device];
+    if (state.events >= events_max_.load())
+      return fail(RuleId::EventLimit, "event", "device {} has {} events", context->device, state.events);
+    ++state.events;
+  }
+  auto event = events_.add([&](uint64_t id) {
+    auto made = std::make_shared<Event>();
+    made->id = EventId{id};
+    made->kind = kind;
+    made->flags = flags;
+    made->device = context->device;
+    made->counted = counted;
+    return made;
+  });
+  if (!event) return fail(RuleId::EventLimit, "event", "there are no more events in this process");
+  return event->id;
+}
+
+Result<> Runtime::destroy_event(EventId id) {
+  auto event = events_.remove(id.value);
+  if (!event) return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
+  std::shared_ptr<Mark> expected;
+  {
+    std::lock_guard lock(event->mutex);
+    expected = std::exchange(event->expected, nullptr);
+  }
+  if (expected) expected->complete({});  // No record can come any more; who waits for one goes on.
+  if (event->counted) {
+    std::lock_guard lock(state_mutex_);
+    --devices_[event->device].events;
+  }
+  scheduler_->drive();
+  return {};
+}
+
+Result<> Runtime::record(EventId id, StreamId stream_id) {
+  PLAT_ASSIGN(event, find_event(id));
+  PLAT_TRY(check_host_use(*event));
+  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  {
+    std::lock_guard lock(event->mutex);
+    auto mark = event->expected ? event->expected : std::make_shared<Mark>();
+    mark->bind(stream, stream->history());
+    PLAT_ASSIGN(position, stream->push(RecordStep{mark}));
+    mark->place(position);
+    event->expected = nullptr;
+    event->recorded = std::move(mark);
+  }
+  scheduler_->drive();
+  return {};
+}
+
+Result<> Runtime::reset_event(EventId id, StreamId stream_id) {
+  PLAT_ASSIGN(event, find_event(id));
+  PLAT_TRY(check_host_use(*event));
+  if (event->kind == EventKind::Extended || !event->may_be_waited_on())
+    return fail(RuleId::EventResettable, "event", "event {:#x} was created with flags {:#x}", id.value,
+                event->flags);
+  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  {
+    std::lock_guard lock(event->mutex);
+    // Waits that were queued before hold the mark they wait for, so forgetting it here cannot overtake them.
+    PLAT_TRY(stream->push(Item{}));
+    event->recorded = nullptr;
+  }
+  scheduler_->drive();
+  return {};
+}
+
+Result<> Runtime::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) {
+  if (timeout_s < 0) return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_s);
+  PLAT_ASSIGN(event, find_event(id));
+  PLAT_TRY(check_host_use(*event));
+  if (!event->may_be_waited_on())
+    return fail(RuleId::EventWaitable, "event", "event {:#x} was created with flags {:#x}", id.value,
+                event->flags);
+  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  std::shared_ptr<Mark> mark;
+  bool recorded = true;
+  {
+    std::lock_guard lock(event->mutex);
+    mark = event->recorded;
+    if (!mark && event->kind == EventKind::Flagged) {
+      if (!event->expected) event->expected = std::make_shared<Mark>();
+      mark = event->expected;
+      recorded = false;
+    }
+  }
+  if (!mark) return {};  // Nothing was recorded, so there is nothing to wait for.
+  if (!mark->done()) {
+    event->waits->fetch_add(1);
+    auto position = stream->push(WaitStep{mark, std::chrono::seconds(timeout_s), event->waits});
+    if (!position) {
+      event->waits->fetch_sub(1);
+      return forward(std::move(position).error());
+    }
+  }
+  // Only now: what another thread queues before the wait is not after the mark. A wait that may give up
+  // proves nothing.
+  if (recorded && timeout_s == 0) {
+    stream->run_after(
+        mark->history(), {mark->stream()->traits().id, mark->position()},
+        [this](const History::Entry& entry) { return has_completed(entry.stream, entry.position); });
+  }
+  scheduler_->drive();
+  return {};
+}
+
+// An event without a record is complete if it may be recorded at any time, and not ready if a record is
+// awaited.
+Result<bool> Runtime::query(Event& event) {
+  scheduler_->drive();
+  const auto mark = event.last();
+  return mark ? mark->done() : event.kind == EventKind::Extended;
+}
+
+Result<bool> Runtime::query_event(EventId id) {
+  PLAT_ASSIGN(event, find_event(id));
+  if (event->kind == EventKind::Extended)
+    return fail(RuleId::EventQueryable, "event", "event {:#x} was created by aclrtCreateEventExWithFlag",
+                id.value);
+  return query(*event);
+}
+
+Result<bool> Runtime::query_event_status(EventId id) {
+  PLAT_ASSIGN(event, find_event(id));
+  return query(*event);
+}
+
+Result<bool> Runtime::query_event_waits(EventId id) {
+  PLAT_ASSIGN(event, find_event(id));
+  if (event->kind == EventKind::Extended || !event->may_be_waited_on())
+    return fail(RuleId::EventQueryable, "event", "event {:#x} was created with flags {:#x}", id.value,
+                event->flags);
+  scheduler_->drive();
+  return event->waits->load() == 0;
+}
+
+Result<> Runtime::synchronize_event(EventId id, int32_t timeout_ms) {
+  if (timeout_ms < -1 || timeout_ms == 0)
+    return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_ms);
+  PLAT_ASSIGN(event, find_event(id));
+  const auto mark = event->last();
+  if (!mark) {
+    if (event->kind == EventKind::Extended) return {};
+    return fail(RuleId::EventNotRecorded, "event", "event {:#x} was not recorded, or reset since", id.value);
+  }
+  if (mark->done()) return {};
+  Stream& stream = *mark->stream();
+  if (stream.runs_here())
+    return fail(RuleId::StreamSelfWait, "event", "the event is in the stream of the function that calls");
+  Deadline deadline;
+  if (timeout_ms > 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  if (scheduler_->wait(
+          stream.gate(), [&] { return stream.completed() >= mark->position(); }, deadline))
+    return {};
+  return fail(RuleId::EventSyncTimeout, "timeout", "event {:#x} was not reached within {} ms", id.value,
+              timeout_ms);
+}
+
+namespace {
+
+Result<Clock::time_point> time_of(const Event& event, const char* parameter) {
+  const auto mark = event.last();
+  if (!event.keeps_time())
+    return fail(RuleId::EventTime, parameter, "event {:#x} was created with flags {:#x}", event.id.value,
+                event.flags);
+  if (!mark || !mark->done() || mark->time() == Clock::time_point{})
+    return fail(RuleId::EventTime, parameter, "event {:#x} was {}", event.id.value,
+                mark ? "recorded but not reached" : "not recorded");
+  return mark->time();
+}
+
+}  // namespace
+
+Result<float> Runtime::elapsed_ms(EventId start, EventId end) const {
+  PLAT_ASSIGN(first, find_event(start));
+  PLAT_ASSIGN(last, find_event(end));
+  PLAT_ASSIGN(from, time_of(*first, "startEvent"));
+  PLAT_ASSIGN(to, time_of(*last, "endEvent"));
+  if (to < from)
+    return fail(RuleId::EventTimeOrder, "endEvent", "event {:#x} was reached {} ns before event {:#x}",
+                end.value, std::chrono::nanoseconds(from - to).count(), start.value);
+  return std::chrono::duration<float, std::milli>(to - from).count();
+}
+
+Result<uint64_t> Runtime::timestamp_us(EventId id) const {
+  PLAT_ASSIGN(event, find_event(id));
+  PLAT_ASSIGN(time, time_of(*event, "event"));
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace plat::stream

@@ -1,0 +1,76 @@
+// What the stream tests share: a runtime in one of the three modes, with device 0 set in the test's thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "rules/rules.h"
+#include "stream/stream.h"
+
+namespace plat::stream {
+
+inline Options options_for(Mode mode) {
+  Options options;
+  options.mode = mode;
+  options.seed = 20240607;
+  options.workers = 2;
+  options.device_count = 8;
+  return options;
+}
+
+inline std::string mode_name(Mode mode) {
+  return mode == Mode::Pool ? "Pool" : mode == Mode::Eager ? "Eager" : "Seeded";
+}
+
+// Holds a stream until it is opened: a task that polls.
+class Latch {
+ public:
+  Poll poll() {
+    return [open = open_]() -> Result<bool> { return open->load(); };
+  }
+  void open() { open_->store(true); }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+class StreamTest : public ::testing::TestWithParam<Mode> {
+ protected:
+  StreamTest() : runtime(options_for(GetParam())) { EXPECT_TRUE(runtime.set_device(0)); }
+
+  StreamId make_stream() { return runtime.create_stream(0, 0).value(); }
+  EventId make_event(EventKind kind = EventKind::Plain, uint32_t flags = 0) {
+    return runtime.create_event(kind, flags).value();
+  }
+
+  Runtime runtime;
+};
+
+#define INSTANTIATE_MODES(Suite)                                                                   \
+  INSTANTIATE_TEST_SUITE_P(Modes, Suite, ::testing::Values(Mode::Pool, Mode::Eager, Mode::Seeded), \
+                           [](const auto& mode) { return mode_name(mode.param); })
+
+template <class R>
+void expect_breaks(RuleId rule, const R& result, const char* expression) {
+  if (result) {
+    ADD_FAILURE() << expression << " succeeded";
+  } else {
+    EXPECT_STREQ(rules::get(result.error().rule).name, rules::get(rule).name) << result.error().detail;
+  }
+}
+
+template <class R>
+void expect_ok(const R& result, const char* expression) {
+  if (!result)
+    ADD_FAILURE() << expression << ": " << rules::get(result.error().rule).name << ' '
+                  << result.error().detail;
+}
+
+// That a result breaks a rule, by the rule's id; and that it breaks none.
+#define EXPECT_BREAKS(rule_id, ...) expect_breaks(RuleId::rule_id, (__VA_ARGS__), #__VA_ARGS__)
+#define EXPECT_OK(...) expect_ok((__VA_ARGS__), #__VA_ARGS__)
+
+}  // namespace plat::stream
