@@ -122,8 +122,8 @@ void Ledger::rebuild_locked() {
 }
 
 bool Ledger::slot_is_alive(uint32_t slot) const {
-  return slot == slot_ || device::slot_is_alive(control_.get(), control_identity_, slot, slots_[slot],
-                                                me_.pid_namespace);
+  return slot == slot_ ||
+         device::slot_is_alive(control_.get(), control_identity_, slot, slots_[slot], me_.pid_namespace);
 }
 
 bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
@@ -181,8 +181,7 @@ void Ledger::reap() {
 std::string Ledger::verify() {
   const Lock lock(*this);
   const LedgerHeader& h = *header_;
-  return verify_tables(
-      {h, {handles_, h.handle_count}, {pages_, h.page_count}, page_bits(), handle_bits()});
+  return verify_tables({h, {handles_, h.handle_count}, {pages_, h.page_count}, page_bits(), handle_bits()});
 }
 
 }  // namespace plat::device
