@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/cli.h"
+#include "cli/settings.h"
 #include "device/machines.h"
 
 namespace plat::cli {

@@ -7,11 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
-
-#include "device/config.h"
 
 namespace plat::cli {
 
@@ -41,12 +38,5 @@ extern const char* const kInfoExamples;
 extern const char* const kRunExamples;
 extern const char* const kRulesExamples;
 extern const char* const kCleanExamples;
-
-// The settings of this process with some of them replaced, as the library would read them, the directory
-// filled in.
-device::Config settings_with(const std::map<std::string, std::string>& variables);
-
-// Prints what is wrong with the settings, if anything; true if nothing is.
-bool settings_make_sense(const device::Config& config);
 
 }  // namespace plat::cli

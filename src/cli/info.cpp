@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/settings.h"
 #include "device/node.h"
 
 namespace plat::cli {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/cli.h"
-#include "device/node.h"
 
 namespace plat::cli {
 
@@ -33,23 +32,6 @@ constexpr const char* kFooter =
 
 }  // namespace
 
-device::Config settings_with(const std::map<std::string, std::string>& variables) {
-  device::Config config = device::read_config([&](const std::string& name) -> std::optional<std::string> {
-    if (const auto found = variables.find(name); found != variables.end()) return found->second;
-    const char* value = std::getenv(name.c_str());
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-  });
-  if (config.directory.empty()) config.directory = device::Node::default_directory();
-  return config;
-}
-
-bool settings_make_sense(const device::Config& config) {
-  for (const std::string& complaint : config.complaints) fmt::print(stderr, "plat: {}\n", complaint);
-  if (!config.complaints.empty())
-    fmt::print(stderr, "'plat run --settings' lists the settings and what they take.\n");
-  return config.complaints.empty();
-}
-
 int main(int argc, char** argv) {
   CLI::App app("The software device: the memory system of an Ascend NPU, on a machine without one.", "plat");
   app.set_version_flag("--version", kVersion, "Say which version this is");
@@ -71,6 +53,13 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return kAskedWrongly;
   }
+  const bool is_known =
+      argv[1][0] == '-' || std::any_of(kCommands.begin(), kCommands.end(),
+                                       [&](const auto& c) { return std::string_view(argv[1]) == c.name; });
+  if (!is_known) {
+    fmt::print(stderr, "plat: there is no command '{}'; 'plat --help' lists them\n", argv[1]);
+    return kAskedWrongly;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version
@@ -78,7 +67,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     fmt::print(stderr, "plat: {}\n", wrong.what());
     const auto chosen = app.get_subcommands();
-    if (!chosen.empty() && chosen.front()->get_name() == "run" && wrong.get_name() == "ExtrasError")
+    if (!chosen.empty() && chosen.front()->get_name() == "run" &&
+        wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
       fmt::print(stderr,
                  "The program and its arguments go after '--': plat run [OPTIONS] -- PROGRAM ARGUMENTS\n");
     fmt::print(stderr, "'plat {}--help' shows what can be asked, with examples.\n",

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/run_plan.h"
+#include "cli/settings.h"
 #include "device/machines.h"
 #include "os/child.h"
 
@@ -98,9 +100,11 @@ Action add_run(CLI::App& app, const Program& program) {
   for (const device::Setting& setting : device::settings()) {
     const std::string key = setting.key;
     if (key == "quiet") continue;
+    std::string meaning = setting.meaning;
+    meaning.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning.front())));
     app.add_option_function<std::string>(
            option_name(key), [options, key](const std::string& value) { options->settings[key] = value; },
-           setting.meaning)
+           meaning)
         ->type_name(setting.form);
   }
   app.add_option("--rule", options->rules, "The same for one rule; can be given several times")

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "cli/cli.h"
+#include "cli/settings.h"
 #include "os/child.h"
 #include "os/file.h"
 
