@@ -2,7 +2,7 @@
 PREFIX ?= $(CURDIR)/dist
 JOBS   ?= $(shell nproc)
 
-.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install format clean
+.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install docs format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,8 +32,12 @@ bench: setup ## Measure, as ratios against raw system calls and peers in the sam
 	@scripts/bench.sh
 
 install: build ## Install into PREFIX (default ./dist), laid out as Ascend users know it
-	@cmake --install build/dev --prefix $(PREFIX)
-	@echo "Installed. Use it with:  source $(PREFIX)/set_env.sh"
+	@cmake --install build/dev --prefix $(abspath $(PREFIX)) >/dev/null
+	@echo "Installed. Use it with:  source $(abspath $(PREFIX))/set_env.sh"
+
+docs: build ## Write docs/rules from the rule book and docs/calls.md from the headers
+	@build/dev/bin/plat rules --markdown docs/rules
+	@scripts/calls.py build/dev/lib64/libascendcl.so
 
 format:    ## Format the sources
 	@scripts/check.sh --fix

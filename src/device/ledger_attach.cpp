@@ -9,6 +9,7 @@
 #include "core/page_table.h"
 #include "device/crash.h"
 #include "device/ledger.h"
+#include "device/liveness.h"
 #include "device/report.h"
 #include "os/memory.h"
 #include "rules/rules.h"
@@ -42,14 +43,20 @@ int32_t bare_pid(const os::ProcessIdentity& me, uint64_t home_namespace) {
 Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   std::unique_ptr<Ledger> ledger(new Ledger);
   ledger->me_ = os::this_process();
-  PLAT_TRY(ledger->open_control(options));
   // One process at a time creates or joins. The lock goes with the process, should it die in between.
   const uint64_t started = os::monotonic_nanoseconds();
-  while (os::try_lock_byte(ledger->control_.get(), kAttachLockByte) == EAGAIN) {
-    if (os::monotonic_nanoseconds() - started > kAttachPatienceNs)
-      return fail(RuleId::DeviceOpen, "deviceId",
-                  "{}: another process has been joining for 30 s (is it stopped?)", options.control_path);
-    os::sleep_microseconds(kPollMicroseconds);
+  bool is_in_place = false;
+  while (!is_in_place) {
+    PLAT_TRY(ledger->open_control(options));
+    while (os::try_lock_byte(ledger->control_.get(), kAttachLockByte) == EAGAIN) {
+      if (os::monotonic_nanoseconds() - started > kAttachPatienceNs)
+        return fail(RuleId::DeviceOpen, "deviceId",
+                    "{}: another process has been joining for 30 s (is it stopped?)", options.control_path);
+      os::sleep_microseconds(kPollMicroseconds);
+    }
+    // A file that was removed (machines.h) between opening and locking is one that nobody else will find.
+    const auto identity = os::identify(ledger->control_.get());
+    is_in_place = options.control_path.empty() || !identity || identity->has_name;
   }
   const auto joined = ledger->join(options);
   os::unlock_byte(ledger->control_.get(), kAttachLockByte);
@@ -100,8 +107,7 @@ bool Ledger::any_slot_locked() const {
     if (pread(control_.get(), raw, sizeof raw, at) != static_cast<ssize_t>(sizeof raw)) return false;
     const auto* s = reinterpret_cast<const ProcessSlot*>(raw);
     if (s->state.load(std::memory_order_relaxed) == SlotState::Live &&
-        s->pid_namespace == me_.pid_namespace && os::start_time_of(s->pid) == s->start_time &&
-        os::maps_file(s->pid, control_identity_.device, control_identity_.inode))
+        device::slot_is_alive(control_.get(), control_identity_, slot, *s, me_.pid_namespace))
       return true;
   }
   return false;

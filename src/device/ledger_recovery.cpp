@@ -7,6 +7,8 @@
 
 #include "device/crash.h"
 #include "device/ledger.h"
+#include "device/ledger_verify.h"
+#include "device/liveness.h"
 #include "device/report.h"
 
 namespace plat::device {
@@ -120,13 +122,8 @@ void Ledger::rebuild_locked() {
 }
 
 bool Ledger::slot_is_alive(uint32_t slot) const {
-  if (slot == slot_) return true;
-  if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
-  // The lock is gone: the process ended, or it closed files that were not its own. The second kind still maps
-  // this file.
-  const ProcessSlot& s = slots_[slot];
-  return s.pid_namespace == me_.pid_namespace && os::start_time_of(s.pid) == s.start_time &&
-         os::maps_file(s.pid, control_identity_.device, control_identity_.inode);
+  return slot == slot_ ||
+         device::slot_is_alive(control_.get(), control_identity_, slot, slots_[slot], me_.pid_namespace);
 }
 
 bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
@@ -184,37 +181,7 @@ void Ledger::reap() {
 std::string Ledger::verify() {
   const Lock lock(*this);
   const LedgerHeader& h = *header_;
-  std::vector<uint32_t> owner(h.page_count, UINT32_MAX);
-  uint32_t used = 0;
-  for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
-    const HandleRecord& record = handles_[handle];
-    const bool in_use = record.state.load(std::memory_order_acquire) != HandleState::Free;
-    if (in_use != core::test_bit(handle_bits(), handle))
-      return fmt::format("handle {}: bitmap differs", handle);
-    if (!in_use) continue;
-    uint32_t length = 0;
-    for (uint32_t at = record.first_page; at != 0; at = pages_[at - 1].next) {
-      if (at > h.page_count || ++length > record.page_count)
-        return fmt::format("handle {}: broken chain", handle);
-      if (owner[at - 1] != UINT32_MAX)
-        return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
-      if (!core::test_bit(page_bits(), at - 1))
-        return fmt::format("page {} of handle {} is marked free", at - 1, handle);
-      owner[at - 1] = handle;
-    }
-    if (length != record.page_count)
-      return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);
-    used += length;
-  }
-  for (uint32_t page = 0; page < h.page_count; ++page) {
-    if (owner[page] != UINT32_MAX) continue;
-    if (core::test_bit(page_bits(), page)) return fmt::format("page {} is used by nobody", page);
-    if (pages_[page].committed.load(std::memory_order_relaxed) != 0)
-      return fmt::format("free page {} keeps memory", page);
-  }
-  if (used + h.free_pages != h.page_count)
-    return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
-  return "";
+  return verify_tables({h, {handles_, h.handle_count}, {pages_, h.page_count}, page_bits(), handle_bits()});
 }
 
 }  // namespace plat::device

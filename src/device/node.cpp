@@ -27,9 +27,12 @@ std::string Node::default_directory() {
 }
 
 std::string Node::control_path(uint32_t number) const {
-  if (config_.is_private()) return "";
+  return config_.is_private() ? "" : control_path(config_.directory, config_.node, number);
+}
+
+std::string Node::control_path(const std::string& directory, const std::string& node, uint32_t number) {
   const std::string what = number == kHostBank ? "host" : fmt::format("dev{}", number);
-  return fmt::format("{}/{}-{}", config_.directory, config_.node, what);
+  return fmt::format("{}/{}-{}", directory, node, what);
 }
 
 LedgerOptions Node::options_for(uint32_t number) const {

@@ -49,6 +49,7 @@ class Node {
 
   static std::string default_directory();
   std::string control_path(uint32_t number) const;
+  static std::string control_path(const std::string& directory, const std::string& node, uint32_t number);
 
   void abandon_in_child();
 

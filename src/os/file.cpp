@@ -1,5 +1,6 @@
 #include "os/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -63,6 +64,40 @@ Fd open_private_file(const std::string& path, bool create) {
   return move_high(std::move(fd));
 }
 
+Fd open_to_read(const std::string& path) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info {};
+  if (fd && (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))) {
+    fd = Fd();
+    errno = EINVAL;
+  }
+  return fd;
+}
+
+bool read_at(int fd, void* target, uint64_t size_bytes, uint64_t offset) {
+  auto* at = static_cast<char*>(target);
+  while (size_bytes > 0) {
+    const ssize_t got = pread(fd, at, size_bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size_bytes -= static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+std::vector<std::string> list_directory(const std::string& path) {
+  std::vector<std::string> names;
+  DIR* directory = opendir(path.c_str());
+  if (directory == nullptr) return names;
+  while (const dirent* entry = readdir(directory)) names.emplace_back(entry->d_name);
+  closedir(directory);
+  return names;
+}
+
+int remove_file(const std::string& path) { return unlink(path.c_str()) == 0 ? 0 : errno; }
+
 int make_private_directory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return errno;
   struct stat info {};
@@ -74,7 +109,7 @@ int make_private_directory(const std::string& path) {
 std::optional<FileIdentity> identify(int fd) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return std::nullopt;
-  return FileIdentity{info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size)};
+  return FileIdentity{info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), info.st_nlink > 0};
 }
 
 namespace {
@@ -92,6 +127,11 @@ int lock_operation(int fd, int command, short type, uint64_t byte) {
 
 int try_lock_byte(int fd, uint64_t byte) {
   const int error = lock_operation(fd, F_OFD_SETLK, F_WRLCK, byte);
+  return error == EACCES ? EAGAIN : error;
+}
+
+int try_lock_byte_shared(int fd, uint64_t byte) {
+  const int error = lock_operation(fd, F_OFD_SETLK, F_RDLCK, byte);
   return error == EACCES ? EAGAIN : error;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace plat::os {
 
@@ -37,6 +38,16 @@ Fd create_memory_file(const char* name, uint64_t size_bytes);
 // Opens (and creates, if asked) a file of this user's alone: no symbolic link, owner and mode checked.
 Fd open_private_file(const std::string& path, bool create);
 
+// Opens a regular file to look at it; no symbolic link.
+Fd open_to_read(const std::string& path);
+// Reads exactly that many bytes; false if there are fewer.
+bool read_at(int fd, void* target, uint64_t size_bytes, uint64_t offset);
+
+// Names of what a directory holds, in no order; nothing if it cannot be read.
+std::vector<std::string> list_directory(const std::string& path);
+// Returns errno.
+int remove_file(const std::string& path);
+
 // Makes (if needed) a directory of this user's alone. Returns errno, EPERM when somebody else could meddle
 // with it.
 int make_private_directory(const std::string& path);
@@ -48,6 +59,7 @@ struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
   uint64_t size_bytes = 0;
+  bool has_name = true;  // false: removed from its directory
   friend bool operator==(const FileIdentity& a, const FileIdentity& b) {
     return a.device == b.device && a.inode == b.inode;
   }
@@ -57,6 +69,8 @@ std::optional<FileIdentity> identify(int fd);
 // Byte locks that belong to the open file description: they end with the last holder of the file, whatever
 // ends it. Each returns errno; try_lock returns EAGAIN when another description holds the byte.
 int try_lock_byte(int fd, uint64_t byte);
+// Keeps writers out, not other readers; a file that was opened to read is enough.
+int try_lock_byte_shared(int fd, uint64_t byte);
 int unlock_byte(int fd, uint64_t byte);
 // Whether somebody else holds the byte.
 bool is_byte_locked(int fd, uint64_t byte);

@@ -1,0 +1,62 @@
+// plat clean: control files outlive the processes that used them, so that the next one finds them; this
+// removes those that nobody uses.
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+#include "cli/settings.h"
+#include "device/machines.h"
+
+namespace plat::cli {
+
+const char* const kCleanExamples =
+    "\nA machine on which a process lives is never touched, and a left-over file does no harm: the next "
+    "process\n"
+    "that joins starts afresh. Clean when the names get in the way, or before you uninstall.\n"
+    "\nExamples:\n"
+    "  plat clean                 remove what all unused machines have left\n"
+    "  plat clean --dry-run       only say what would be removed\n"
+    "  plat clean --node ci-7     this machine only";
+
+namespace {
+
+struct Options {
+  std::string node;
+  bool only_look = false;
+};
+
+int clean(const Options& options) {
+  const device::Config config = settings_with({});
+  if (!settings_make_sense(config)) return kAskedWrongly;
+  unsigned removed = 0;
+  unsigned in_use = 0;
+  bool failed = false;
+  for (const device::Machine& machine : device::find_machines(config.directory)) {
+    if (!options.node.empty() && machine.node != options.node) continue;
+    for (const device::Removal& removal :
+         device::remove_machine(config.directory, machine, options.only_look)) {
+      if (removal.in_use) {
+        ++in_use;
+        fmt::print("in use, kept: {}\n", removal.path);
+      } else if (!removal.problem.empty()) {
+        failed = true;
+        fmt::print(stderr, "plat: {}: {}\n", removal.path, removal.problem);
+      } else {
+        ++removed;
+        fmt::print("{}: {}\n", options.only_look ? "would remove" : "removed", removal.path);
+      }
+    }
+  }
+  if (removed + in_use == 0 && !failed) fmt::print("Nothing to clean in {}.\n", config.directory);
+  return failed ? kBadNews : kDone;
+}
+
+}  // namespace
+
+Action add_clean(CLI::App& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--node", options->node, "Only the machine of this name")->type_name("NAME");
+  app.add_flag("-n,--dry-run", options->only_look, "Remove nothing, only say what would be removed");
+  return [options] { return clean(*options); };
+}
+
+}  // namespace plat::cli

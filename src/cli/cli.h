@@ -1,0 +1,42 @@
+// cli/: the plat command, one file for each subcommand.
+//
+// A subcommand is a row of the table in main.cpp and a function that adds it to the parser. It speaks to
+// people on stdout, complains on stderr and returns an exit code: 0 done, 1 the answer is bad news, 2 it was
+// asked wrongly. May include every folder above it. Never opens a device: it looks at machines from outside.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace plat::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kBadNews = 1;
+inline constexpr int kAskedWrongly = 2;
+
+// What a subcommand does once its options are known.
+using Action = std::function<int()>;
+
+// What stood after '--' on the command line, untouched: the parser would take "[a,b]" apart.
+using Program = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  const char* summary;   // one line of `plat --help`
+  const char* examples;  // shown below the options of its own help
+  Action (*add)(CLI::App& app, const Program& program);
+};
+
+Action add_info(CLI::App& app, const Program& program);
+Action add_run(CLI::App& app, const Program& program);
+Action add_rules(CLI::App& app, const Program& program);
+Action add_clean(CLI::App& app, const Program& program);
+
+extern const char* const kInfoExamples;
+extern const char* const kRunExamples;
+extern const char* const kRulesExamples;
+extern const char* const kCleanExamples;
+
+}  // namespace plat::cli

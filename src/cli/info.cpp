@@ -1,0 +1,153 @@
+// plat info: the devices of a machine and who holds what, seen from outside.
+#include "cli/info_view.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/settings.h"
+#include "device/node.h"
+
+namespace plat::cli {
+
+const char* const kInfoExamples =
+    "\nLooking changes nothing: it joins no machine, creates no file and waits for nobody. A device that no "
+    "process\n"
+    "uses is idle, and is shown with the memory that it would have.\n"
+    "\nExamples:\n"
+    "  plat info                    the machine that programs started here would join\n"
+    "  plat info --node ci-7        another one (see PLAT_NODE)\n"
+    "  plat info --json             for tools\n"
+    "  plat info --verify           also check the books; exit code 1 if they are wrong";
+
+namespace {
+
+struct Options {
+  std::string node;
+  bool json = false;
+  bool verify = false;
+};
+
+using device::DeviceView;
+using device::ObserveState;
+
+void print_device(const DeviceLine& line, bool verify) {
+  const DeviceView& view = line.seen.view;
+  const std::string name = line.is_host ? "host" : fmt::format("{}", line.number);
+  if (line.seen.state == ObserveState::Unknown) {
+    fmt::print("{:<8} {:<18} {}\n", name, "", line.seen.problem);
+    return;
+  }
+  const bool live = line.seen.state == ObserveState::Live;
+  fmt::print("{:<8} {:<18} {:>12} {:>12}  {}\n", name, line.soc_name, format_bytes(view.capacity_bytes),
+             format_bytes(view.free_bytes), live ? fmt::format("{}", view.holders.size()) : "idle");
+  for (const device::Holder& holder : view.holders) {
+    fmt::print("         pid {} ({}): {} in {} block{}", holder.pid, holder.name, format_bytes(holder.bytes),
+               holder.blocks, holder.blocks == 1 ? "" : "s");
+    if (holder.shared_bytes > 0) fmt::print(", {} of it shared", format_bytes(holder.shared_bytes));
+    fmt::print("\n");
+  }
+  if (view.dead_bytes > 0)
+    fmt::print("         {} of ended processes, given back when the next process calls in\n",
+               format_bytes(view.dead_bytes));
+  if (live && !view.was_locked) fmt::print("         a process keeps the device lock (is it stopped?)\n");
+  if (!verify || !live) return;
+  if (!view.difference.empty()) {
+    fmt::print("         the books are wrong: {}\n", view.difference);
+  } else if (view.died_inside_change) {
+    fmt::print("         a process died inside a change; the next one that calls in rebuilds the books\n");
+  } else if (view.was_locked) {
+    fmt::print("         the books are right\n");
+  }
+}
+
+void print_text(const MachineView& machine, bool verify) {
+  fmt::print("Software device, no NPU. Machine '{}': {} devices, {}.\n", machine.config.node,
+             machine.config.device_count, machine.config.product->name);
+  if (machine.config.visible.size() != machine.config.device_count)
+    fmt::print("ASCEND_RT_VISIBLE_DEVICES shows {} of them to programs: {}.\n", machine.config.visible.size(),
+               fmt::join(machine.config.visible, ", "));
+  fmt::print("\n{:<8} {:<18} {:>12} {:>12}  {}\n", "device", "SoC", "capacity", "free", "processes");
+  for (const DeviceLine& line : machine.lines) print_device(line, verify);
+  if (machine.config.is_private())
+    fmt::print("\nA private machine is seen by its own process only; this is what one would start with.\n");
+  if (!machine.others.empty())
+    fmt::print("\nOther machines in {}: {} (plat info --node NAME).\n", machine.config.directory,
+               fmt::join(machine.others, ", "));
+}
+
+nlohmann::ordered_json to_json(const DeviceLine& line) {
+  const DeviceView& view = line.seen.view;
+  nlohmann::ordered_json out;
+  if (!line.is_host) out["device"] = line.number;
+  out["state"] = line.seen.state == ObserveState::Live   ? "live"
+                 : line.seen.state == ObserveState::Idle ? "idle"
+                                                         : "unknown";
+  if (line.seen.state == ObserveState::Unknown) {
+    out["problem"] = line.seen.problem;
+    return out;
+  }
+  if (!line.is_host) {
+    out["product"] = view.product;
+    out["soc_name"] = line.soc_name;
+  }
+  out["capacity_bytes"] = view.capacity_bytes;
+  out["free_bytes"] = view.free_bytes;
+  out["dead_bytes"] = view.dead_bytes;
+  out["holders"] = nlohmann::ordered_json::array();
+  for (const device::Holder& holder : view.holders)
+    out["holders"].push_back({{"pid", holder.pid},
+                              {"name", holder.name},
+                              {"bytes", holder.bytes},
+                              {"shared_bytes", holder.shared_bytes},
+                              {"blocks", holder.blocks}});
+  if (!view.difference.empty()) out["difference"] = view.difference;
+  return out;
+}
+
+void print_json(const MachineView& machine) {
+  nlohmann::ordered_json out{{"software_device", true},
+                             {"version", PLAT_VERSION},
+                             {"node", machine.config.node},
+                             {"directory", machine.config.directory},
+                             {"visible_devices", machine.config.visible},
+                             {"devices", nlohmann::ordered_json::array()}};
+  for (const DeviceLine& line : machine.lines) {
+    if (line.is_host) {
+      out["host"] = to_json(line);
+    } else {
+      out["devices"].push_back(to_json(line));
+    }
+  }
+  out["other_machines"] = machine.others;
+  // A process may give itself any name; what is not UTF-8 must not stop the rest.
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int show(const Options& options) {
+  device::Config config =
+      settings_with(options.node.empty() ? std::map<std::string, std::string>{}
+                                         : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
+  if (!settings_make_sense(config)) return kAskedWrongly;
+  const MachineView machine = look_at(std::move(config));
+  options.json ? print_json(machine) : print_text(machine, options.verify);
+  if (options.verify)
+    for (const DeviceLine& line : machine.lines)
+      if (!line.seen.view.difference.empty()) return kBadNews;
+  return kDone;
+}
+
+}  // namespace
+
+Action add_info(CLI::App& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--node", options->node, "Which machine to look at")->type_name("NAME");
+  app.add_flag("--json", options->json, "As JSON, sizes in bytes");
+  app.add_flag("--verify", options->verify,
+               "Compare what is derived in the books with what they are derived from; 1 if they differ");
+  return [options] { return show(*options); };
+}
+
+}  // namespace plat::cli

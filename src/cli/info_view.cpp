@@ -1,0 +1,54 @@
+#include "cli/info_view.h"
+
+#include <set>
+
+#include "device/machines.h"
+#include "device/node.h"
+
+namespace plat::cli {
+
+namespace {
+
+using device::ObserveState;
+
+DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
+  DeviceLine line;
+  line.number = number;
+  line.is_host = number == device::kHostBank;
+  if (!config.is_private())
+    line.seen = device::observe(device::Node::control_path(config.directory, config.node, number));
+  device::DeviceView& view = line.seen.view;
+  if (line.seen.state == ObserveState::Idle) {
+    view.product = config.product->key;
+    view.capacity_bytes = config.capacity_bytes;
+    view.free_bytes = config.capacity_bytes;
+  }
+  const device::Product* product = device::find_product(view.product);
+  line.soc_name = line.is_host ? "" : product != nullptr ? product->soc_name : view.product;
+  return line;
+}
+
+}  // namespace
+
+MachineView look_at(device::Config config) {
+  MachineView machine;
+  machine.config = std::move(config);
+  // A machine whose first process chose more devices than this process would.
+  std::set<uint32_t> numbers;
+  for (uint32_t number = 0; number < machine.config.device_count; ++number) numbers.insert(number);
+  for (const device::Machine& found : device::find_machines(machine.config.directory)) {
+    if (found.node == machine.config.node) {
+      numbers.insert(found.banks.begin(), found.banks.end());
+    } else {
+      machine.others.push_back(found.node);
+    }
+  }
+  for (const uint32_t number : numbers) {
+    DeviceLine line = look_at_bank(machine.config, number);
+    const bool is_extra = number >= machine.config.device_count;
+    if (!is_extra || line.seen.state != ObserveState::Idle) machine.lines.push_back(std::move(line));
+  }
+  return machine;
+}
+
+}  // namespace plat::cli

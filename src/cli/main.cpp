@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli.h"
+
+namespace plat::cli {
+
+namespace {
+
+constexpr const char* kVersion =
+    "plat " PLAT_VERSION
+    "\nA software device: it plays the memory system of an Ascend NPU. There is no NPU behind it.";
+
+// Every subcommand, in the order of the help text.
+const std::array kCommands = {
+    Command{"info", "Show the devices, and what each process holds", kInfoExamples, add_info},
+    Command{"run", "Run a program on the software device", kRunExamples, add_run},
+    Command{"rules", "Explain the rules that errors cite", kRulesExamples, add_rules},
+    Command{"clean", "Remove what machines that nobody uses have left", kCleanExamples, add_clean},
+};
+
+constexpr const char* kFooter =
+    "\n'plat COMMAND --help' shows the options of a command, with examples.\n"
+    "'plat run --settings' lists every setting of the software device.";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("The software device: the memory system of an Ascend NPU, on a machine without one.", "plat");
+  app.set_version_flag("--version", kVersion, "Say which version this is");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  Program program;
+  if (argc > 1 && std::string_view(argv[1]) == "run") {
+    char** const dashes = std::find(argv, argv + argc, std::string_view("--"));
+    if (dashes != argv + argc) program.assign(dashes + 1, argv + argc);
+    argc = static_cast<int>(dashes - argv);
+  }
+  std::vector<std::pair<CLI::App*, Action>> actions;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->footer(command.examples);
+    actions.emplace_back(sub, command.add(*sub, program));
+  }
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return kAskedWrongly;
+  }
+  const bool is_known =
+      argv[1][0] == '-' || std::any_of(kCommands.begin(), kCommands.end(),
+                                       [&](const auto& c) { return std::string_view(argv[1]) == c.name; });
+  if (!is_known) {
+    fmt::print(stderr, "plat: there is no command '{}'; 'plat --help' lists them\n", argv[1]);
+    return kAskedWrongly;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& wrong) {
+    fmt::print(stderr, "plat: {}\n", wrong.what());
+    const auto chosen = app.get_subcommands();
+    if (!chosen.empty() && chosen.front()->get_name() == "run" &&
+        wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+      fmt::print(stderr,
+                 "The program and its arguments go after '--': plat run [OPTIONS] -- PROGRAM ARGUMENTS\n");
+    fmt::print(stderr, "'plat {}--help' shows what can be asked, with examples.\n",
+               chosen.empty() ? "" : chosen.front()->get_name() + " ");
+    return kAskedWrongly;
+  }
+  for (const auto& [sub, action] : actions)
+    if (sub->parsed()) return action();
+  return kAskedWrongly;
+}
+
+}  // namespace plat::cli
+
+int main(int argc, char** argv) {
+  try {
+    return plat::cli::main(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "plat: %s\n", problem.what());
+    return plat::cli::kAskedWrongly;
+  }
+}

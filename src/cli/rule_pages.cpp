@@ -1,0 +1,77 @@
+#include "cli/rule_pages.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "rules/rules.h"
+
+namespace plat::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string index_page() {
+  std::string text =
+      "# The rule book\n\n"
+      "Every rule of the documented contract that the software device checks. An error message begins with "
+      "the id of its\n"
+      "rule; `plat rules ID` prints the page. A rule that can be relaxed shows what it does by default; "
+      "choose with\n"
+      "`PLAT_RULES=ID=off|warning|error`. Where two codes stand, the second is that of Ascend 950.\n\n"
+      "These pages are made from the book in `src/rules/book/` by `make docs`.\n\n"
+      "| Rule | Code | Default | |\n|---|---|---|---|\n";
+  for (const rules::Rule& rule : rules::all())
+    text += fmt::format("| [{0}]({0}.md) | {1} | {2} | {3} |\n", rule.name,
+                        rule.code_v2 == rule.code_v3 ? fmt::format("{}", rule.code_v2)
+                                                     : fmt::format("{} / {}", rule.code_v2, rule.code_v3),
+                        rule.kind == rules::Kind::Firm ? "always an error" : rules::to_text(rule.severity),
+                        rule.sentence);
+  return text;
+}
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Leaves a page that says the same alone, so that it does not look changed.
+bool write(const fs::path& path, const std::string& text) {
+  if (fs::exists(path) && read(path) == text) return true;
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) fmt::print(stderr, "plat: {} cannot be written\n", path.string());
+  return static_cast<bool>(file);
+}
+
+// A page that this program wrote has its own name as its title.
+bool is_rule_page(const fs::path& path) {
+  return path.extension() == ".md" && read(path).starts_with("# " + path.stem().string() + "\n");
+}
+
+}  // namespace
+
+bool write_rule_pages(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    fmt::print(stderr, "plat: {}: {}\n", directory, error.message());
+    return false;
+  }
+  std::map<std::string, std::string> pages{{"README.md", index_page()}};
+  for (const rules::Rule& rule : rules::all()) pages[fmt::format("{}.md", rule.name)] = rules::page(rule);
+  bool ok = true;
+  for (const auto& [name, text] : pages) ok = write(fs::path(directory) / name, text) && ok;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+    if (!pages.contains(entry.path().filename().string()) && is_rule_page(entry.path()))
+      fs::remove(entry.path());
+  return ok;
+}
+
+}  // namespace plat::cli

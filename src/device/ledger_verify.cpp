@@ -1,0 +1,51 @@
+#include "device/ledger_verify.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace plat::device {
+
+namespace {
+
+bool test(std::span<const uint64_t> bits, uint32_t index) {
+  return (bits[index / 64] >> (index % 64) & 1) != 0;
+}
+
+}  // namespace
+
+std::string verify_tables(const LedgerTables& tables) {
+  const LedgerHeader& h = tables.header;
+  std::vector<uint32_t> owner(h.page_count, UINT32_MAX);
+  uint32_t used = 0;
+  for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
+    const HandleRecord& record = tables.handles[handle];
+    const bool in_use = record.state.load(std::memory_order_acquire) != HandleState::Free;
+    if (in_use != test(tables.handle_bits, handle)) return fmt::format("handle {}: bitmap differs", handle);
+    if (!in_use) continue;
+    uint32_t length = 0;
+    for (uint32_t at = record.first_page; at != 0; at = tables.pages[at - 1].next) {
+      if (at > h.page_count || ++length > record.page_count)
+        return fmt::format("handle {}: broken chain", handle);
+      if (owner[at - 1] != UINT32_MAX)
+        return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
+      if (!test(tables.page_bits, at - 1))
+        return fmt::format("page {} of handle {} is marked free", at - 1, handle);
+      owner[at - 1] = handle;
+    }
+    if (length != record.page_count)
+      return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);
+    used += length;
+  }
+  for (uint32_t page = 0; page < h.page_count; ++page) {
+    if (owner[page] != UINT32_MAX) continue;
+    if (test(tables.page_bits, page)) return fmt::format("page {} is used by nobody", page);
+    if (tables.pages[page].committed.load(std::memory_order_relaxed) != 0)
+      return fmt::format("free page {} keeps memory", page);
+  }
+  if (used + h.free_pages != h.page_count)
+    return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
+  return "";
+}
+
+}  // namespace plat::device

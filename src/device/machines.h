@@ -1,0 +1,28 @@
+// The machines that have control files in a directory, and the removal of those on which nobody lives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace plat::device {
+
+struct Machine {
+  std::string node;
+  std::vector<uint32_t> banks;  // device numbers, and kHostBank; ascending
+};
+
+// By name. A directory that is not there has none.
+std::vector<Machine> find_machines(const std::string& directory);
+
+struct Removal {
+  std::string path;
+  bool in_use = false;  // somebody lives there: left alone
+  std::string problem;  // why it could not be removed, if so
+};
+
+// Removes the control and data files of one machine, unless they are in use. With `only_look` nothing is
+// removed.
+std::vector<Removal> remove_machine(const std::string& directory, const Machine& machine, bool only_look);
+
+}  // namespace plat::device

@@ -1,0 +1,149 @@
+#include "device/observer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "core/page_table.h"
+#include "device/ledger_verify.h"
+#include "device/liveness.h"
+
+namespace plat::device {
+
+namespace {
+
+constexpr uint64_t kLockPatienceNs = 200'000'000;
+constexpr uint32_t kPollMicroseconds = 50;
+
+// The parts of a control file that an observer reads.
+struct Copy {
+  LedgerHeader header{};
+  std::vector<ProcessSlot> slots = std::vector<ProcessSlot>(kMaxProcesses);
+  std::vector<HandleRecord> handles;
+  std::vector<PageRecord> pages;
+  std::vector<uint64_t> page_bits;
+  std::vector<uint64_t> handle_bits;
+};
+
+template <class T>
+bool read_table(int fd, std::vector<T>& table, size_t count, uint64_t offset) {
+  table = std::vector<T>(count);
+  return os::read_at(fd, table.data(), count * sizeof(T), offset);
+}
+
+bool is_understood(const LedgerHeader& h) {
+  return h.magic == kLedgerMagic && h.layout_version == kLayoutVersion && h.ready == 1 &&
+         h.handle_count == h.page_count && h.page_count == h.capacity_bytes / core::kPageBytes;
+}
+
+bool read_all(int fd, Copy& copy) {
+  if (!os::read_at(fd, &copy.header, sizeof copy.header, 0) || !is_understood(copy.header)) return false;
+  const LedgerHeader& h = copy.header;
+  const LedgerOffsets at = ledger_offsets(h.page_count, h.handle_count, h.whitelist_count);
+  const size_t words = (h.page_count + 63) / 64;
+  return read_table(fd, copy.slots, kMaxProcesses, at.slots) &&
+         read_table(fd, copy.handles, h.handle_count, at.handles) &&
+         read_table(fd, copy.pages, h.page_count, at.pages) &&
+         read_table(fd, copy.page_bits, words, at.page_bits) &&
+         read_table(fd, copy.handle_bits, words, at.handle_bits);
+}
+
+// The lock goes when the file is closed; a process that is stopped inside a change must not stop us.
+bool lock_shared(int fd) {
+  const uint64_t started = os::monotonic_nanoseconds();
+  while (os::try_lock_byte_shared(fd, kDeviceLockByte) != 0) {
+    if (os::monotonic_nanoseconds() - started > kLockPatienceNs) return false;
+    os::sleep_microseconds(kPollMicroseconds);
+  }
+  return true;
+}
+
+bool anybody_locks(int fd) {
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (os::is_byte_locked(fd, kSlotLockByte + slot)) return true;
+  return false;
+}
+
+// Charges every block to the living that hold it; what only the dead hold counts as free.
+void fill_in(DeviceView& view, const Copy& copy, const std::vector<bool>& alive) {
+  uint64_t living[kHolderWords] = {};
+  std::vector<Holder> by_slot(kMaxProcesses);
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (alive[slot]) living[slot / 64] |= uint64_t{1} << (slot % 64);
+  const auto lives = [&](uint64_t incarnation) {
+    for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+      if (alive[slot] && copy.slots[slot].incarnation == incarnation) return true;
+    return false;
+  };
+  uint64_t used_bytes = 0;
+  for (const HandleRecord& record : copy.handles) {
+    const HandleState state = record.state.load(std::memory_order_relaxed);
+    if (state == HandleState::Free) continue;
+    const uint64_t bytes = uint64_t{record.page_count} * core::kPageBytes;
+    unsigned holders = 0;
+    for (uint32_t word = 0; word < kHolderWords; ++word)
+      holders += static_cast<unsigned>(std::popcount(record.holders[word] & living[word]));
+    const bool is_held = state == HandleState::Allocated ? holders > 0 : lives(record.scrubber);
+    (is_held ? used_bytes : view.dead_bytes) += bytes;
+    if (state != HandleState::Allocated) continue;
+    for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+      if (!alive[slot] || (record.holders[slot / 64] >> (slot % 64) & 1) == 0) continue;
+      by_slot[slot].bytes += bytes;
+      by_slot[slot].blocks += 1;
+      if (holders > 1) by_slot[slot].shared_bytes += bytes;
+    }
+  }
+  view.free_bytes = view.capacity_bytes - std::min(view.capacity_bytes, used_bytes);
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    if (!alive[slot]) continue;
+    const ProcessSlot& record = copy.slots[slot];
+    view.free_bytes += record.small_free_bytes.load(std::memory_order_relaxed);
+    by_slot[slot].pid = record.pid;
+    by_slot[slot].name = std::string(record.name, strnlen(record.name, sizeof record.name));
+    view.holders.push_back(by_slot[slot]);
+  }
+  std::stable_sort(view.holders.begin(), view.holders.end(),
+                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+}
+
+}  // namespace
+
+Observation observe(const std::string& control_path) {
+  Observation seen;
+  const os::Fd fd = os::open_to_read(control_path);
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return seen;
+    return {ObserveState::Unknown, {}, std::strerror(errno)};
+  }
+  Copy copy;
+  seen.view.was_locked = lock_shared(fd.get());
+  if (!read_all(fd.get(), copy)) {
+    // Left over from another version or an earlier boot, or just being made; of interest only to who lives.
+    if (!anybody_locks(fd.get())) return seen;
+    return {ObserveState::Unknown, {}, "it is used by another version of the library"};
+  }
+  os::unlock_byte(fd.get(), kDeviceLockByte);
+  const os::FileIdentity identity = os::identify(fd.get()).value_or(os::FileIdentity{});
+  const uint64_t my_namespace = os::this_process().pid_namespace;
+  const bool this_boot = os::boot_id() == copy.header.boot_id;
+  std::vector<bool> alive(kMaxProcesses);
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    alive[slot] = this_boot && copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
+                  slot_is_alive(fd.get(), identity, slot, copy.slots[slot], my_namespace);
+  if (std::none_of(alive.begin(), alive.end(), [](bool lives) { return lives; })) return seen;
+
+  seen.state = ObserveState::Live;
+  DeviceView& view = seen.view;
+  view.product = std::string(copy.header.product, strnlen(copy.header.product, sizeof copy.header.product));
+  view.capacity_bytes = copy.header.capacity_bytes;
+  view.died_inside_change = view.was_locked && copy.header.transaction.load(std::memory_order_relaxed) != 0;
+  fill_in(view, copy, alive);
+  // Without the lock, or after a death inside a change, differences are to be expected and mean nothing.
+  if (view.was_locked && !view.died_inside_change)
+    view.difference =
+        verify_tables({copy.header, copy.handles, copy.pages, copy.page_bits, copy.handle_bits});
+  return seen;
+}
+
+}  // namespace plat::device
