@@ -23,6 +23,7 @@ mstxRangeId start_range(Ranges& ranges, ReadSection& section, Start&& start) {
     uint64_t id = 0;
     if (!start(*tool, id)) continue;
     record->parts[tool->slot] = {tool->id, id};
+    if (id == 0) tool->gave_range_zero.store(true, std::memory_order_relaxed);
     started = started || id != 0;
   }
   if (started) return ranges.open(slot);
@@ -34,8 +35,9 @@ mstxRangeId start_range(Ranges& ranges, ReadSection& section, Start&& start) {
 template <class End>
 void end_range(Ranges& ranges, ReadSection& section, mstxRangeId id, End&& end) {
   if (id == MSTX_INVALID_RANGE_ID) {
-    // Every tool said 0, and for a tool that counts from 0 it is a range.
-    for (Tool* tool : section.tools()) end(*tool, id);
+    // All said 0, and to one that counts from 0 it is a range.
+    for (Tool* tool : section.tools())
+      if (tool->gave_range_zero.load(std::memory_order_relaxed)) end(*tool, id);
     return;
   }
   uint32_t slot = 0;

@@ -55,6 +55,7 @@ struct Tool {
   void* library = nullptr;  // what to unload, if it may be unloaded
   mstxInitInjectionFunc init = nullptr;
   ToolSlots* functions = nullptr;
+  std::atomic<bool> gave_range_zero{false};  // it failed to start a range, or counts them from 0
   DomainTable domains;
   HandleTable heaps;
   HandleTable regions;
