@@ -34,11 +34,14 @@ mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxM
     if (!found) return nullptr;
     place = *found;
     if (!place.dialect->fields_unset) told = *desc;
-    Heap heap{place.domain, {}, told.usage, told.type == MSTX_MEM_TYPE_VIRTUAL_ADDRESS, {}};
+    Heap heap;
+    heap.domain = place.domain;
+    heap.usage = value_of(told.usage);
+    heap.described = value_of(told.type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
     if (heap.described)
       heap.range = *static_cast<const mstxMemVirtualRangeDesc_t*>(desc->typeSpecificDesc);
     else
-      section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{told.type});
+      section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{value_of(told.type)});
     handle = place.dialect->heap_is_news ? registry_.news_heap(place.domain, heap.range)
                                          : registry_.add_heap(heap);
   }

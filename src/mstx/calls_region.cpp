@@ -36,12 +36,12 @@ void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsReg
     place = *found;
     Handle heap;
     if (!place.dialect->fields_unset) {
-      told.regionType = desc->regionType;
+      std::memcpy(&told.regionType, &desc->regionType, sizeof(told.regionType));
       out = desc->regionHandleArrayOut;
       if (desc->heap != nullptr) heap = heap_of(desc->heap, section, kCall);
     }
-    const bool described = told.regionType == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
-    if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{told.regionType});
+    const bool described = value_of(told.regionType) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
+    if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{value_of(told.regionType)});
     for (size_t i = 0; i < count; ++i) {
       Region region;
       region.domain = place.domain;

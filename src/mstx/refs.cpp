@@ -6,15 +6,16 @@ Handle Refs::resolve(size_t index, const mstxMemRegionRef_t& ref) {
   Meaning& meaning = meanings_[index];
   meaning = {Kind::Nothing, ref, {}, nullptr};
   Registry& registry = broker_.registry_;
-  if (ref.refType == MSTX_MEM_REGION_REF_TYPE_POINTER) {
+  const uint32_t type = value_of(ref.refType);
+  if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
     meaning.region = registry.region_at(place_.domain, ref.pointer);
     meaning.start = ref.pointer;
     meaning.kind = meaning.region ? Kind::Region : Kind::Pointer;
     if (!meaning.region) section_.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, call_, index, ref.pointer);
     return meaning.region;
   }
-  if (ref.refType != MSTX_MEM_REGION_REF_TYPE_HANDLE) {
-    section_.notice(PLAT_MSTX_NOTICE_REF_TYPE, call_, index, uint64_t{ref.refType});
+  if (type != MSTX_MEM_REGION_REF_TYPE_HANDLE) {
+    section_.notice(PLAT_MSTX_NOTICE_REF_TYPE, call_, index, uint64_t{type});
     return {};
   }
   const auto handle = from_client(HandleKind::Region, ref.handle);

@@ -50,7 +50,7 @@ Handle Registry::news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range
     heap->range = range;
     return known;
   }
-  known = heaps.insert(Heap{domain, range, MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, true, {}});
+  known = heaps.insert(Heap{domain, range, 0, true, {}});
   return known;
 }
 

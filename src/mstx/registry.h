@@ -28,7 +28,7 @@ struct Domain {
 struct Heap {
   Handle domain;  // none: the global domain
   mstxMemVirtualRangeDesc_t range{};
-  mstxMemHeapUsageType usage{};
+  uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
   bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
   Handle first_region;
 };

@@ -88,7 +88,8 @@ void Broker::tell_heap(Tool& tool, Handle handle) {
     heap = *record;
     name = registry_.heap_name(handle);
   }
-  const mstxMemHeapDesc_t desc{heap.usage, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &heap.range};
+  mstxMemHeapDesc_t desc{{}, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &heap.range};
+  std::memcpy(&desc.usage, &heap.usage, sizeof(desc.usage));
   const mstxDomainHandle_t domain = domain_for(tool, heap.domain);
   mstxMemHeapHandle_t answer = nullptr;
   const bool told = tell<&ToolSlots::mem, MSTX_API_CORE_MEMHEAP_REGISTER, mstxMemHeapRegisterFunc>(

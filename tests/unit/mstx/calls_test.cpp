@@ -1,7 +1,6 @@
 // A program's calls as the tools hear them.
 
-#include <chrono>
-#include <thread>
+#include <cstring>
 
 #include "unit/mstx/fixture.h"
 
@@ -240,7 +239,7 @@ TEST_F(MstxTest, GarbageGoesNowhereAndIsNoticed) {
   drop_region(nullptr, by_handle(reinterpret_cast<mstxMemRegionHandle_t>(&local)));
   mstxMemHeapUnregister(nullptr, garbage_heap);
   mstxMemRegionRef_t neither = by_pointer(0x1000);
-  neither.refType = static_cast<mstxMemRegionRefType>(9);
+  std::memset(&neither.refType, 9, sizeof(neither.refType));
   drop_region(nullptr, neither);
   add_region(nullptr, garbage_heap, 0x1000, 64);  // of no heap then
   mstxMemHeapRegister(nullptr, nullptr);
@@ -258,7 +257,8 @@ TEST_F(MstxTest, AMemoryTypeThatNobodyKnowsIsPassedOnAndNotRemembered) {
   attach<ToolA>();
   const mstxMemVirtualRangeDesc_t range{0, at(0x1000), 64};
   mstxMemRegionHandle_t handle = nullptr;
-  const mstxMemRegionsRegisterBatch_t batch{nullptr, static_cast<mstxMemType>(1), 1, &range, &handle};
+  mstxMemRegionsRegisterBatch_t batch{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
+  std::memset(&batch.regionType, 7, sizeof(batch.regionType));
   mstxMemRegionsRegister(nullptr, &batch);
   EXPECT_EQ(ToolA::books.regions.size(), 1u);
   ASSERT_EQ(ToolA::books.notices.size(), 1u);
