@@ -1,0 +1,109 @@
+// What lives: the domains, heaps and regions that a program has registered, as it described them.
+//
+// Data alone. It knows no tools, takes no locks and believes the program: whether a region lies inside its
+// heap is for tools to judge. The broker keeps it for two reasons: to know what a reference by pointer means,
+// and to tell a tool that comes late what was there before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "mstx/broker_types.h"
+#include "mstx/dialects.h"
+#include "mstx/handles.h"
+#include "mstx/slot_map.h"
+
+namespace plat::mstx {
+
+struct Domain {
+  std::string name;
+  const Dialect* dialect = nullptr;
+  uint64_t references = 0;  // creations that were not yet matched by a destruction
+};
+
+struct Heap {
+  Handle domain;  // none: the global domain
+  mstxMemVirtualRangeDesc_t range{};
+  uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
+  bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
+  Handle first_region;
+};
+
+struct Region {
+  Handle domain;
+  Handle heap;  // none: of no heap
+  mstxMemVirtualRangeDesc_t range{};
+  bool described = false;
+  bool by_handle = false;  // the client asked for a handle
+  std::optional<uint32_t> permissions;
+  Handle next_in_heap, previous_in_heap;
+  Handle shadowed;  // an older region that starts at the same pointer in the same domain
+};
+
+class Registry {
+ public:
+  SlotMap<Domain> domains;
+  SlotMap<Heap> heaps;
+  SlotMap<Region> regions;
+
+  // The same name is the same domain, so clients that create theirs at every call cost one record.
+  Handle create_domain(std::string_view name);
+  // Whether that was the last reference: then the domain is gone with everything in it.
+  bool destroy_domain(Handle domain);
+
+  Handle add_heap(Heap heap);
+  // The heap goes with its regions.
+  void drop_heap(Handle heap);
+  void drop_regions_of(Handle heap);
+  // The one record that stands for all heap news of a domain and device; made at the first.
+  Handle news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range);
+
+  Handle add_region(Region region);
+  void drop_region(Handle region);
+  // The newest region that starts at `pointer` in `domain`.
+  Handle region_at(Handle domain, const void* pointer) const;
+  std::vector<Handle> regions_of(Handle heap);
+
+  void name_heap(Handle heap, std::string_view name) { heap_names_[heap.index] = name; }
+  void name_region(Handle region, std::string_view name) { region_names_[region.index] = name; }
+  // Empty if it has none.
+  std::string heap_name(Handle heap) const { return find_name(heap_names_, heap); }
+  std::string region_name(Handle region) const { return find_name(region_names_, region); }
+
+  bool empty() const { return domains.size() + heaps.size() + regions.size() == 0; }
+
+ private:
+  struct Start {
+    uint32_t domain;  // index + 1, 0 for the global one
+    const void* pointer;
+    friend bool operator==(const Start&, const Start&) = default;
+  };
+  struct StartHash {
+    size_t operator()(const Start& start) const {
+      // Pointers are aligned: their low bits say little.
+      const auto bits = reinterpret_cast<uint64_t>(start.pointer) + start.domain * 0x9e3779b97f4a7c15ull;
+      return (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9ull >> 7;
+    }
+  };
+  using Names = std::unordered_map<uint32_t, std::string>;  // few have names
+
+  static Start start_of(Handle domain, const void* pointer) {
+    return {domain ? domain.index + 1 : 0, pointer};
+  }
+  static std::string find_name(const Names& names, Handle handle) {
+    const auto found = names.find(handle.index);
+    return found == names.end() ? std::string() : found->second;
+  }
+  void forget_start(Handle handle, const Region& region);
+
+  std::unordered_map<std::string, Handle> by_name_;
+  std::unordered_map<Start, Handle, StartHash> by_start_;
+  std::unordered_map<uint64_t, Handle> news_;  // domain index and device
+  Names heap_names_, region_names_;
+};
+
+}  // namespace plat::mstx

@@ -1,0 +1,139 @@
+#include "mstx/registry.h"
+
+#include <gtest/gtest.h>
+
+namespace plat::mstx {
+namespace {
+
+const void* at(uint64_t address) { return reinterpret_cast<const void*>(address); }
+
+Region region_at(uint64_t start, Handle heap = {}, Handle domain = {}) {
+  Region region;
+  region.domain = domain;
+  region.heap = heap;
+  region.range = {0, at(start), 64};
+  region.described = true;
+  return region;
+}
+
+TEST(MstxSlotMap, AnErasedRecordIsKnownUntilItsSlotIsTakenAgain) {
+  SlotMap<int> map;
+  const Handle first = map.insert(7);
+  map.erase(first);
+  EXPECT_EQ(map.live(first), nullptr);
+  ASSERT_NE(map.known(first), nullptr);
+  EXPECT_EQ(*map.known(first), 7);
+  for (uint32_t i = 0; i < SlotMap<int>::kResting; ++i) map.erase(map.insert(0));
+  const Handle again = map.insert(8);
+  EXPECT_EQ(again.index, first.index);
+  EXPECT_EQ(map.known(first), nullptr);
+  EXPECT_EQ(*map.live(again), 8);
+}
+
+TEST(MstxSlotMap, ErasingTwiceIsErasingOnce) {
+  SlotMap<int> map;
+  const Handle handle = map.insert(1);
+  map.insert(2);
+  map.erase(handle);
+  map.erase(handle);
+  EXPECT_EQ(map.size(), 1u);
+}
+
+TEST(MstxHandles, GarbageIsNoHandle) {
+  const auto given = to_client<void*>(HandleKind::Heap, Handle{5, 9});
+  EXPECT_EQ(from_client(HandleKind::Heap, given), (Handle{5, 9}));
+  EXPECT_FALSE(from_client(HandleKind::Region, given));
+  EXPECT_FALSE(from_client(HandleKind::Heap, nullptr));
+  EXPECT_FALSE(from_client(HandleKind::Heap, &given));
+}
+
+TEST(MstxRegistry, TheSameNameIsTheSameDomain) {
+  Registry registry;
+  const Handle first = registry.create_domain("pool");
+  EXPECT_EQ(registry.create_domain("pool"), first);
+  EXPECT_FALSE(registry.create_domain("other") == first);
+  EXPECT_FALSE(registry.destroy_domain(first));
+  EXPECT_TRUE(registry.destroy_domain(first));
+  EXPECT_FALSE(registry.destroy_domain(first));
+  EXPECT_FALSE(registry.create_domain("pool") == first);
+}
+
+TEST(MstxRegistry, ADomainTakesItsHeapsAndRegionsAlong) {
+  Registry registry;
+  const Handle domain = registry.create_domain("pool");
+  const Handle heap = registry.add_heap(Heap{domain, {}, {}, true, {}});
+  registry.add_region(region_at(0x1000, heap, domain));
+  registry.add_region(region_at(0x2000, {}, domain));
+  const Handle other = registry.add_region(region_at(0x3000));
+  EXPECT_TRUE(registry.destroy_domain(domain));
+  EXPECT_EQ(registry.heaps.size(), 0u);
+  EXPECT_EQ(registry.regions.size(), 1u);
+  EXPECT_NE(registry.regions.live(other), nullptr);
+}
+
+TEST(MstxRegistry, AHeapTakesItsRegionsAlong) {
+  Registry registry;
+  const Handle heap = registry.add_heap(Heap{});
+  const Handle other = registry.add_heap(Heap{});
+  const Handle a = registry.add_region(region_at(0x1000, heap));
+  const Handle b = registry.add_region(region_at(0x2000, heap));
+  const Handle c = registry.add_region(region_at(0x3000, other));
+  EXPECT_EQ(registry.regions_of(heap), (std::vector<Handle>{b, a}));
+  registry.drop_region(a);
+  EXPECT_EQ(registry.regions_of(heap), (std::vector<Handle>{b}));
+  registry.drop_heap(heap);
+  EXPECT_EQ(registry.regions.live(b), nullptr);
+  EXPECT_NE(registry.regions.live(c), nullptr);
+  EXPECT_FALSE(registry.region_at({}, at(0x2000)));
+}
+
+TEST(MstxRegistry, ARegionOfADeadHeapIsOfNoHeap) {
+  Registry registry;
+  const Handle heap = registry.add_heap(Heap{});
+  registry.drop_heap(heap);
+  const Handle region = registry.add_region(region_at(0x1000, heap));
+  EXPECT_FALSE(registry.regions.live(region)->heap);
+}
+
+TEST(MstxRegistry, APointerMeansTheNewestRegionThatStartsThere) {
+  Registry registry;
+  const Handle first = registry.add_region(region_at(0x1000));
+  const Handle second = registry.add_region(region_at(0x1000));
+  const Handle third = registry.add_region(region_at(0x1000));
+  EXPECT_EQ(registry.region_at({}, at(0x1000)), third);
+  registry.drop_region(second);  // from the middle
+  registry.drop_region(third);
+  EXPECT_EQ(registry.region_at({}, at(0x1000)), first);
+  registry.drop_region(first);
+  EXPECT_FALSE(registry.region_at({}, at(0x1000)));
+}
+
+TEST(MstxRegistry, DomainsKeepTheirPointersApart) {
+  Registry registry;
+  const Handle domain = registry.create_domain("pool");
+  const Handle ours = registry.add_region(region_at(0x1000, {}, domain));
+  const Handle theirs = registry.add_region(region_at(0x1000));
+  EXPECT_EQ(registry.region_at(domain, at(0x1000)), ours);
+  EXPECT_EQ(registry.region_at({}, at(0x1000)), theirs);
+}
+
+TEST(MstxRegistry, HeapNewsOfADeviceReplaceEachOther) {
+  Registry registry;
+  const Handle domain = registry.create_domain("ptaCaching");
+  const Handle first = registry.news_heap(domain, {0, at(0x1000), 10});
+  EXPECT_EQ(registry.news_heap(domain, {0, at(0x2000), 20}), first);
+  EXPECT_EQ(registry.heaps.live(first)->range.size, 20u);
+  EXPECT_FALSE(registry.news_heap(domain, {1, at(0x2000), 5}) == first);
+  EXPECT_EQ(registry.heaps.size(), 2u);
+}
+
+TEST(MstxDialects, AreKnownByTheirDomain) {
+  EXPECT_TRUE(dialect_of("ptaCaching").fields_unset);
+  EXPECT_TRUE(dialect_of("ptaWorkspace").heap_is_news);
+  EXPECT_TRUE(dialect_of("mindsporeMemPool").fields_unset);
+  EXPECT_FALSE(dialect_of("atb").fields_unset);
+  EXPECT_FALSE(dialect_of("").heap_is_news);
+}
+
+}  // namespace
+}  // namespace plat::mstx
