@@ -1,0 +1,242 @@
+// IPC keys of aclrtMalloc blocks: every rule broken and kept.
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+
+#include "rules/memory_fixture.h"
+#include "support/peer.h"
+
+namespace plat::rule_test {
+namespace {
+
+using test::Channel;
+using test::Peer;
+
+constexpr uint64_t kEverybody = ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
+constexpr size_t kKeyBytes = 65;
+#define ON_SHARED_MACHINE {"PLAT_NODE", "shared"}
+
+void* block(size_t size) {
+  void* pointer = nullptr;
+  EXPECT_OK(aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_FIRST));
+  return pointer;
+}
+
+std::string export_key(void* pointer, size_t size, uint64_t flags = 0) {
+  char key[kKeyBytes] = {};
+  EXPECT_OK(aclrtIpcMemGetExportKey(pointer, size, key, sizeof key, flags));
+  EXPECT_EQ(strlen(key), 64u);
+  return key;
+}
+
+void fill(void* pointer, size_t size, char value) {
+  EXPECT_OK(aclrtMemset(pointer, size, value, size));
+}
+
+char byte_at(const void* pointer, size_t at) {
+  char value = 0;
+  EXPECT_OK(aclrtMemcpy(&value, 1, static_cast<const char*>(pointer) + at, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  return value;
+}
+
+// Exports a block of `size` bytes, sends the key, and keeps the block until it hears something.
+std::function<void(Channel&)> exporter_of(size_t size, uint64_t flags) {
+  return [=](Channel& channel) {
+    EXPECT_OK(aclrtSetDevice(0));
+    void* pointer = block(size);
+    fill(pointer, size, 7);
+    channel.send_text(export_key(pointer, size, flags));
+    channel.receive();
+    channel.send(static_cast<unsigned char>(byte_at(pointer, size - 1)));
+    channel.receive();
+  };
+}
+
+RULE_BROKEN(IpcArguments) {
+  EXPECT_OK(aclrtSetDevice(0));
+  void* pointer = block(4096);
+  char key[kKeyBytes] = {};
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 0, key, sizeof key, 0));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 4096, key, 64, 0));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 4096, key, sizeof key, 2));
+  int32_t pid = 1;
+  EXPECT_BREAKS(aclrtIpcMemSetImportPid(key, &pid, 0));
+  EXPECT_BREAKS(aclrtIpcMemImportByKey(&pointer, key, 2));
+}
+RULE_KEPT(IpcArguments) {
+  EXPECT_OK(aclrtSetDevice(0));
+  EXPECT_EQ(export_key(block(4096), 4096).size(), 64u);
+}
+
+RULE_BROKEN(IpcMemory) {
+  Memory m;
+  m.map();
+  char key[kKeyBytes] = {};
+  int on_stack = 0;
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(&on_stack, 4, key, sizeof key, 0));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(m.va, 2_MiB, key, sizeof key, 0));  // by its handle instead
+  void* pointer = block(4096);
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 1_MiB, key, sizeof key, 0));
+  EXPECT_OK(aclrtFree(pointer));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 4096, key, sizeof key, 0));
+}
+RULE_KEPT(IpcMemory) {
+  EXPECT_OK(aclrtSetDevice(0));
+  export_key(block(6_MiB), 6_MiB);
+  export_key(offset(block(4096), 512), 1024);
+}
+
+RULE_BROKEN(IpcUnknown) {
+  EXPECT_OK(aclrtSetDevice(0));
+  void* pointer = block(4096);
+  void* imported = nullptr;
+  const std::string key = export_key(pointer, 4096, kEverybody);
+  int32_t pid = 1;
+  std::string other = key;
+  other[20] = other[20] == 'a' ? 'b' : 'a';
+  for (const std::string& wrong : {std::string("nonsense"), std::string(), key.substr(0, 63), other, std::string(64, 'f')}) {
+    EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, wrong.c_str(), 0));
+    EXPECT_BREAKS(aclrtIpcMemSetImportPid(wrong.c_str(), &pid, 1));
+    EXPECT_BREAKS(aclrtIpcMemClose(wrong.c_str()));
+  }
+  EXPECT_OK(aclrtFree(pointer));  // the key ends with the block
+  EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+  EXPECT_BREAKS(aclrtIpcMemClose(key.c_str()));
+}
+RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
+  // Write there, read at home; small and large blocks alike.
+  for (const size_t size : {size_t{3000}, size_t{6_MiB}}) {
+    Peer exporter(exporter_of(size, kEverybody));
+    const std::string key = exporter.channel().receive_text();
+    EXPECT_OK(aclrtSetDevice(0));
+    void* imported = nullptr;
+    EXPECT_OK(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+    EXPECT_EQ(byte_at(imported, size - 1), 7);
+    fill(imported, size, 9);
+    exporter.channel().send(0);
+    EXPECT_EQ(exporter.channel().receive(), 9u);
+    void* again = nullptr;
+    EXPECT_OK(aclrtIpcMemImportByKey(&again, key.c_str(), 1));  // the same address, counted
+    EXPECT_EQ(again, imported);
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+    exporter.kill_now();
+    EXPECT_EQ(byte_at(imported, 0), 9);  // the importer keeps the memory alive
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+    EXPECT_NE(aclrtFree(imported), ACL_SUCCESS);  // an error, and no crash
+    size_t free_bytes = 0, total_bytes = 0;
+    EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+    EXPECT_EQ(free_bytes, total_bytes);
+  }
+}
+
+RULE_BROKEN(IpcDenied, ON_SHARED_MACHINE) {
+  Peer exporter(exporter_of(4096, 0));
+  const std::string key = exporter.channel().receive_text();
+  EXPECT_OK(aclrtSetDevice(0));
+  void* imported = nullptr;
+  EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+  EXPECT_EQ(imported, nullptr);
+}
+RULE_KEPT(IpcDenied, ON_SHARED_MACHINE) {
+  const auto me = static_cast<int32_t>(getpid());
+  Peer exporter([me](Channel& channel) {
+    EXPECT_OK(aclrtSetDevice(0));
+    const std::string key = export_key(block(4096), 4096);
+    int32_t pid = me;
+    EXPECT_OK(aclrtIpcMemSetImportPid(key.c_str(), &pid, 1));
+    channel.send_text(key);
+    channel.receive();
+  });
+  EXPECT_OK(aclrtSetDevice(0));
+  void* imported = nullptr;
+  EXPECT_OK(aclrtIpcMemImportByKey(&imported, exporter.channel().receive_text().c_str(), 0));
+}
+
+RULE_BROKEN(IpcOwnProcess) {
+  EXPECT_OK(aclrtSetDevice(0));
+  void* imported = nullptr;
+  EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, export_key(block(4096), 4096, kEverybody).c_str(), 0));
+}
+RULE_KEPT(IpcOwnProcess, {"PLAT_RULES", "IPC-Import-other-process=off"}) {
+  EXPECT_OK(aclrtSetDevice(0));
+  void* pointer = block(4096);
+  void* imported = nullptr;
+  EXPECT_OK(aclrtIpcMemImportByKey(&imported, export_key(pointer, 4096, kEverybody).c_str(), 0));
+  EXPECT_EQ(imported, pointer);
+}
+
+RULE_BROKEN(IpcNotExporter, ON_SHARED_MACHINE) {
+  Peer exporter(exporter_of(4096, 0));
+  const std::string key = exporter.channel().receive_text();
+  EXPECT_OK(aclrtSetDevice(0));
+  int32_t pid = getpid();
+  EXPECT_BREAKS(aclrtIpcMemSetImportPid(key.c_str(), &pid, 1));
+}
+RULE_KEPT(IpcNotExporter) {
+  EXPECT_OK(aclrtSetDevice(0));
+  int32_t pid = 1;
+  EXPECT_OK(aclrtIpcMemSetImportPid(export_key(block(4096), 4096).c_str(), &pid, 1));
+}
+
+RULE_BROKEN(IpcNoWhitelist) {
+  EXPECT_OK(aclrtSetDevice(0));
+  int32_t pid = 1;
+  EXPECT_BREAKS(aclrtIpcMemSetImportPid(export_key(block(4096), 4096, kEverybody).c_str(), &pid, 1));
+}
+RULE_KEPT(IpcNoWhitelist) {
+  EXPECT_OK(aclrtSetDevice(0));
+  int32_t pid = 1;
+  EXPECT_OK(aclrtIpcMemSetImportPid(export_key(block(4096), 4096, 0).c_str(), &pid, 1));
+}
+
+RULE_BROKEN(IpcFull) {
+  EXPECT_OK(aclrtSetDevice(0));
+  void* pointer = block(4096);
+  char key[kKeyBytes] = {};
+  for (int i = 0; i < 16384; ++i) ASSERT_EQ(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0), ACL_SUCCESS);
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0));
+  EXPECT_OK(aclrtIpcMemClose(key));
+  EXPECT_OK(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0));
+}
+RULE_KEPT(IpcFull) {
+  EXPECT_OK(aclrtSetDevice(0));
+  export_key(block(4096), 64);
+}
+
+// -- Two rules that need copies
+
+RULE_BROKEN(OutOfHostMemory, {"PLAT_KEEP_BACK", "1TiB"}) {
+  Memory m;
+  m.map();
+  char byte = 1;
+  EXPECT_BREAKS(aclrtMemcpy(m.va, 1, &byte, 1, ACL_MEMCPY_HOST_TO_DEVICE));
+}
+RULE_KEPT(OutOfHostMemory) {
+  Memory m;
+  m.map();
+  char byte = 1;
+  EXPECT_OK(aclrtMemcpy(m.va, 1, &byte, 1, ACL_MEMCPY_HOST_TO_DEVICE));
+  EXPECT_EQ(byte_at(m.va, 0), 1);
+}
+
+RULE_BROKEN(HostTouch) {
+  // The report comes from a signal, not from a call; tests/process/fault_test.cpp reads it. Here: the program does not go on.
+  Peer toucher([](Channel&) {
+    setenv("PLAT_LOG", "off", 1);
+    Memory m;
+    m.map();
+    freopen("/dev/null", "w", stderr);
+    static_cast<volatile char*>(m.va)[0] = 1;
+  });
+  EXPECT_FALSE(toucher.join());
+}
+RULE_KEPT(HostTouch, {"PLAT_HOST_ACCESS", "allow"}) {
+  Memory m;
+  m.map();
+  static_cast<volatile char*>(m.va)[0] = 1;
+  EXPECT_EQ(byte_at(m.va, 0), 1);
+}
+
+}  // namespace
+}  // namespace plat::rule_test
