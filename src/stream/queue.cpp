@@ -86,7 +86,7 @@ void Stream::discard() {
   // it.
   if (!runs_here())
     scheduler_.wait(
-        gate_, [this] { return is_complete() || !in_task_.load(); }, std::nullopt);
+        gate_, [this] { return is_complete() || in_host_code_.load(); }, std::nullopt);
 }
 
 SharedHistory Stream::history() const {

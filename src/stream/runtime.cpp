@@ -43,20 +43,16 @@ std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
   return make_pool_scheduler(workers_of(options));
 }
 
-Options options_from_environment() {
+Runtime* make_from_environment() {
   const char* text = std::getenv("PLAT_STREAMS");
-  if (!text || !*text) return {};
-  auto options = parse_mode(text);
-  if (!options) {
-    std::fprintf(stderr, "plat: PLAT_STREAMS: %s; streams run as usual\n", options.error().detail.c_str());
-    return {};
-  }
+  auto options = text && *text ? parse_mode(text) : Result<Options>{};
+  if (!options) return new Runtime({}, options.error());
   if (options->mode == Mode::Seeded) {
     std::fprintf(
         stderr, "plat: streams are interleaved by seed %llu (PLAT_STREAMS=seeded:%llu repeats this run)\n",
         static_cast<unsigned long long>(options->seed), static_cast<unsigned long long>(options->seed));
   }
-  return *options;
+  return new Runtime(*options);
 }
 
 }  // namespace
@@ -84,8 +80,9 @@ Result<Options> parse_mode(std::string_view text) {
   return fail(RuleId::StreamMode, "PLAT_STREAMS", "'{}' is none of pool, eager, seeded and seeded:N", text);
 }
 
-Runtime::Runtime(const Options& options)
+Runtime::Runtime(const Options& options, std::optional<Error> problem)
     : options_(options),
+      problem_(std::move(problem)),
       serial_(++g_serial),
       scheduler_(make_scheduler(options)),
       streams_max_(options.streams_max),
@@ -103,13 +100,14 @@ Runtime& Runtime::instance() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] { g_instance.store(nullptr); });
   (void)registered;
   // Leaked on purpose, here and when another thread is faster.
-  auto* made = new Runtime(options_from_environment());
+  Runtime* made = make_from_environment();
   if (g_instance.compare_exchange_strong(runtime, made)) return *made;
   delete made;
   return *runtime;
 }
 
 Result<> Runtime::check_device(int device) const {
+  if (problem_) return forward(*problem_);
   if (device >= 0 && device < options_.device_count) return {};
   return fail(RuleId::DeviceId, "deviceId", "device {} of {}", device, options_.device_count);
 }
@@ -218,6 +216,11 @@ Result<> Runtime::set_current_context(ContextId id) {
 Result<ContextId> Runtime::current_context() const {
   PLAT_ASSIGN(context, current());
   return context->id;
+}
+
+Result<int> Runtime::device_of(ContextId id) const {
+  if (auto context = contexts_.find(id.value)) return context->device;
+  return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
 }
 
 bool Runtime::uses_device(int device) const {

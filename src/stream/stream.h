@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -51,7 +52,8 @@ enum class Remaining : uint8_t { Finish, Discard };
 
 class Runtime {
  public:
-  explicit Runtime(const Options& options);
+  // With a problem, what the settings say is not understood, and no device can be set.
+  explicit Runtime(const Options& options, std::optional<Error> problem = std::nullopt);
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -77,6 +79,7 @@ class Runtime {
   Result<> destroy_context(ContextId id);
   Result<> set_current_context(ContextId id);
   Result<ContextId> current_context() const;
+  Result<int> device_of(ContextId id) const;
   // Whether any context of the process is left on the device.
   bool uses_device(int device) const;
   // Drops everything, work that is queued included.
@@ -165,6 +168,7 @@ class Runtime {
   void drop_subscription(StreamId stream);
 
   const Options options_;
+  const std::optional<Error> problem_;
   const uint64_t serial_;  // tells runtimes apart in what a thread remembers
   std::unique_ptr<Scheduler> scheduler_;
   HandleTable<Context> contexts_{0x43};

@@ -176,6 +176,7 @@ TEST_P(EventTest, MeasuresTime) {
   const EventId start = make_event(EventKind::Extended, kEventTimeLine);
   const EventId end = make_event();
   EXPECT_OK(runtime.record(start, stream));
+  EXPECT_OK(runtime.synchronize_event(start));
   hold(stream);
   EXPECT_OK(runtime.record(end, stream));
   EXPECT_BREAKS(EventTime, runtime.elapsed_ms(start, end));  // The end was not reached.

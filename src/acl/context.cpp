@@ -1,0 +1,137 @@
+// Which device and context a thread uses.
+#include <string_view>
+
+#include "acl/acl_rt_context.h"
+#include "acl/acl_rt_device.h"
+#include "acl/entry.h"
+#include "acl/use.h"
+#include "stream/stream.h"
+
+using namespace plat;
+using plat::acl::entry;
+using plat::acl::Runtime;
+using plat::acl::want;
+using plat::stream::ContextId;
+
+namespace plat::acl {
+
+namespace {
+
+stream::Runtime& streams() { return stream::Runtime::instance(); }
+
+// How many streams and events a device of the product has.
+void set_limits(const device::Product& product) {
+  const std::string_view key = product.key;
+  if (key == "training") return streams().set_limits(2048, 65535);
+  if (key == "inference" || key == "200") return streams().set_limits(1024, 1023);
+  if (key.starts_with("200i")) return streams().set_limits(512, 65536);
+  streams().set_limits(1984, 65536);
+}
+
+// The device, open and ready for a context.
+Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
+  PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
+  PLAT_TRY(runtime.node.bank(device));
+  set_limits(runtime.node.product());
+  runtime.node.set_open(device, true);
+  return device;
+}
+
+void close_device(Runtime& runtime, uint32_t device) {
+  if (!streams().uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
+}
+
+}  // namespace
+
+Result<uint32_t> current_device(Runtime&) {
+  PLAT_ASSIGN(device, streams().current_device());
+  return static_cast<uint32_t>(device);
+}
+
+}  // namespace plat::acl
+
+using plat::acl::streams;
+
+extern "C" {
+
+aclError aclrtSetDevice(int32_t deviceId) {
+  return entry("aclrtSetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
+    return streams().set_device(static_cast<int>(device));
+  });
+}
+
+aclError aclrtResetDevice(int32_t deviceId) {
+  return entry("aclrtResetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
+    PLAT_TRY(streams().reset_device(static_cast<int>(device)));
+    acl::close_device(runtime, device);
+    return {};
+  });
+}
+
+aclError aclrtResetDeviceForce(int32_t deviceId) {
+  return entry("aclrtResetDeviceForce", [&](Runtime& runtime) -> Result<> {
+    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
+    PLAT_TRY(streams().reset_device_force(static_cast<int>(device)));
+    acl::close_device(runtime, device);
+    return {};
+  });
+}
+
+aclError aclrtGetDevice(int32_t* deviceId) {
+  return entry("aclrtGetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(deviceId, "deviceId"));
+    PLAT_ASSIGN(device, acl::current_device(runtime));
+    *deviceId = runtime.node.logical_id(device);
+    return {};
+  });
+}
+
+aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
+  return entry("aclrtCreateContext", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(context, "context"));
+    PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
+    PLAT_ASSIGN(id, streams().create_context(static_cast<int>(device)));
+    *context = handle_of(id);
+    return {};
+  });
+}
+
+aclError aclrtDestroyContext(aclrtContext context) {
+  return entry("aclrtDestroyContext", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(context, "context"));
+    const auto id = stream::id_of<ContextId>(context);
+    PLAT_ASSIGN(device, streams().device_of(id));
+    PLAT_TRY(streams().destroy_context(id));
+    acl::close_device(runtime, static_cast<uint32_t>(device));
+    return {};
+  });
+}
+
+aclError aclrtSetCurrentContext(aclrtContext context) {
+  return entry("aclrtSetCurrentContext", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(context, "context"));
+    return streams().set_current_context(stream::id_of<ContextId>(context));
+  });
+}
+
+aclError aclrtGetCurrentContext(aclrtContext* context) {
+  return entry("aclrtGetCurrentContext", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(context, "context"));
+    PLAT_ASSIGN(id, streams().current_context());
+    *context = handle_of(id);
+    return {};
+  });
+}
+
+aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
+  return entry("aclrtCtxGetCurrentDefaultStream", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(stream, "stream"));
+    PLAT_ASSIGN(id, streams().default_stream());
+    *stream = handle_of(id);
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,174 @@
+// Streams.
+#include <cstring>
+#include <new>
+
+#include "acl/acl_rt_device.h"
+#include "acl/acl_rt_stream.h"
+#include "acl/entry.h"
+#include "stream/live_set.h"
+#include "stream/stream.h"
+
+using namespace plat;
+using plat::acl::entry;
+using plat::acl::Runtime;
+using plat::acl::want;
+using plat::stream::EventId;
+using plat::stream::Remaining;
+using plat::stream::StreamId;
+
+namespace {
+
+stream::Runtime& streams() { return stream::Runtime::instance(); }
+StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
+
+// Leaked, as all that calls after main may still want.
+stream::LiveSet& configs() {
+  static auto* live = new stream::LiveSet;
+  return *live;
+}
+
+Result<> want_config(const void* handle) {
+  PLAT_TRY(want(handle, "handle"));
+  if (!configs().has(handle))
+    return fail(RuleId::StreamConfig, "handle", "{} is no live configuration", fmt::ptr(handle));
+  return {};
+}
+
+template <class T>
+Result<> assign(T& field, const void* value, size_t size_bytes) {
+  if (size_bytes != sizeof(T))
+    return fail(RuleId::StreamConfig, "valueSize", "valueSize is {}, the attribute has {} bytes", size_bytes,
+                sizeof(T));
+  std::memcpy(&field, value, sizeof(T));
+  return {};
+}
+
+Result<> create(aclrtStream* stream, uint32_t priority, uint32_t flags) {
+  PLAT_ASSIGN(id, streams().create_stream(priority, flags));
+  *stream = handle_of(id);
+  return {};
+}
+
+Result<> destroy(aclrtStream stream, Remaining remaining) {
+  PLAT_TRY(want(stream, "stream"));
+  return streams().destroy_stream(id_of(stream), remaining);
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtCreateStream(aclrtStream* stream) {
+  return entry("aclrtCreateStream", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(stream, "stream"));
+    return create(stream, 0, 0);
+  });
+}
+
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
+  return entry("aclrtCreateStreamWithConfig", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(stream, "stream"));
+    return create(stream, priority, flag);
+  });
+}
+
+aclError aclrtCreateStreamV2(aclrtStream* stream, const aclrtStreamConfigHandle* handle) {
+  return entry("aclrtCreateStreamV2", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(stream, "stream"));
+    PLAT_TRY(want_config(handle));
+    return create(stream, handle->priority, static_cast<uint32_t>(handle->flag));
+  });
+}
+
+aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
+  aclrtStreamConfigHandle* handle = nullptr;
+  entry("aclrtCreateStreamConfigHandle", [&](Runtime&) -> Result<> {
+    handle = new aclrtStreamConfigHandle{};
+    configs().add(handle);
+    return {};
+  });
+  return handle;
+}
+
+aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamConfigAttr attr,
+                                 const void* attrValue, size_t valueSize) {
+  return entry("aclrtSetStreamConfigOpt", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want_config(handle));
+    PLAT_TRY(want(attrValue, "attrValue"));
+    switch (attr) {
+      case ACL_RT_STREAM_WORK_ADDR_PTR:
+        return assign(handle->workptr, attrValue, valueSize);
+      case ACL_RT_STREAM_WORK_SIZE:
+        return assign(handle->workSize, attrValue, valueSize);
+      case ACL_RT_STREAM_FLAG:
+        return assign(handle->flag, attrValue, valueSize);
+      case ACL_RT_STREAM_PRIORITY:
+        return assign(handle->priority, attrValue, valueSize);
+    }
+    return fail(RuleId::ArgEnum, "attr", "attr is {}", static_cast<int>(attr));
+  });
+}
+
+aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
+  return entry("aclrtDestroyStreamConfigHandle", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want_config(handle));
+    if (configs().remove(handle)) delete handle;
+    return {};
+  });
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+  return entry("aclrtDestroyStream", [&](Runtime&) { return destroy(stream, Remaining::Finish); });
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  return entry("aclrtDestroyStreamForce", [&](Runtime&) { return destroy(stream, Remaining::Discard); });
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  return entry("aclrtSynchronizeStream", [&](Runtime&) { return streams().synchronize(id_of(stream)); });
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+  return entry("aclrtSynchronizeStreamWithTimeout",
+               [&](Runtime&) { return streams().synchronize(id_of(stream), timeout); });
+}
+
+aclError aclrtSynchronizeDevice() {
+  return entry("aclrtSynchronizeDevice", [&](Runtime&) { return streams().synchronize_device(); });
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+  return entry("aclrtSynchronizeDeviceWithTimeout",
+               [&](Runtime&) { return streams().synchronize_device(timeout); });
+}
+
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  return entry("aclrtStreamQuery", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(status, "status"));
+    PLAT_ASSIGN(complete, streams().is_complete(id_of(stream)));
+    *status = complete ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    return {};
+  });
+}
+
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  return entry("aclrtSetStreamFailureMode",
+               [&](Runtime&) { return streams().set_failure_mode(id_of(stream), mode); });
+}
+
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+  return entry("aclrtStreamWaitEvent", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    return streams().wait_event(id_of(stream), stream::id_of<EventId>(event));
+  });
+}
+
+aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
+  return entry("aclrtStreamWaitEventWithTimeout", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    return streams().wait_event(id_of(stream), stream::id_of<EventId>(event), timeout);
+  });
+}
+
+}  // extern "C"
