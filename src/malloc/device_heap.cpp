@@ -137,9 +137,9 @@ Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
 Error DeviceHeap::not_a_block(Va va) {
   const auto error = [](RuleId rule, std::string detail) { return Error{rule, "devPtr", std::move(detail)}; };
   if (const auto found = find(va))
-    return error(RuleId::FreeUnknown, fmt::format("{:#x} lies {} bytes inside the block of {} bytes at {:#x}",
-                                                  va.value, va - found->start, found->block_bytes,
-                                                  found->start.value));
+    return error(RuleId::FreeUnknown,
+                 fmt::format("{:#x} lies {} bytes inside the block of {} bytes at {:#x}", va.value,
+                             va - found->start, found->block_bytes, found->start.value));
   const vmm::AddressSpace& space = vmm_.space();
   const uint32_t index = space.reservation_at(va);
   const vmm::Reservation* range = index == vmm::kNone ? nullptr : space.reservation(index);
@@ -158,9 +158,8 @@ Error DeviceHeap::not_a_block(Va va) {
   if (const auto death = history_.death_at(va); death && death->start == va)
     return error(RuleId::FreeTwice, history_.tell(va));
   std::string known = history_.tell(va);
-  return error(RuleId::FreeUnknown, known.empty()
-                                        ? fmt::format("{:#x} is in no block of device memory", va.value)
-                                        : known);
+  return error(RuleId::FreeUnknown,
+               known.empty() ? fmt::format("{:#x} is in no block of device memory", va.value) : known);
 }
 
 std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
@@ -169,34 +168,19 @@ std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
   if (const LargeBlock* block = large_at(va)) {
     const auto tag = block->tag();
     if (!tag) return std::nullopt;
-    return Found{block->start(),
-                 tag->bytes,
-                 align_up(tag->bytes, page_bytes(block->pages())),
-                 block->pages(),
-                 *tag,
-                 entry.bank()};
+    return Found{block->start(), tag->bytes, align_up(tag->bytes, page_bytes(block->pages())),
+                 block->pages(), *tag,       entry.bank()};
   }
   const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
   if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client) return std::nullopt;
   const auto found = small(entry.bank()).find(va);
   if (!found) return std::nullopt;
-  return Found{found->block.start, found->block.size_bytes,
-               align_up(found->block.size_bytes, kNormalPageBytes), Pages::Normal, found->tag, entry.bank()};
-}
-
-Result<DeviceHeap::Backing> DeviceHeap::backing(Va va, uint64_t size_bytes, const char* parameter) {
-  const auto found = find(va);
-  // Whole pages belong to the block, so its padding up to the page's end may be part of the range.
-  if (!found || size_bytes > found->charged_bytes - (va - found->start))
-    return fail(RuleId::AddressRangeUnknown, parameter, "[{:#x}, {:#x}) is not inside one block of device memory",
-                va.value, va.value + size_bytes);
-  const std::lock_guard lock(vmm_.mutex());
-  const vmm::PageEntry entry = vmm_.space().entry(va);
-  const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
-  if (entry.tag() != vmm::PageEntry::Mapped || mapping == nullptr)
-    return fail(RuleId::AddressRangeUnknown, parameter, "{:#x} was freed just now", va.value);
-  return Backing{vmm_.node().open_bank(entry.bank()), mapping->block,
-                 va.value - mapping->start.load(std::memory_order_relaxed), size_bytes};
+  return Found{found->block.start,
+               found->block.size_bytes,
+               align_up(found->block.size_bytes, kNormalPageBytes),
+               Pages::Normal,
+               found->tag,
+               entry.bank()};
 }
 
 }  // namespace plat::memory

@@ -37,15 +37,6 @@ class DeviceHeap {
   // The live block around an address.
   std::optional<Found> find(Va va);
 
-  // What of the ledger is behind a range inside one block, for export to other processes.
-  struct Backing {
-    device::Bank* bank = nullptr;
-    uint32_t block = 0;         // of the bank's ledger
-    uint64_t offset_bytes = 0;  // of the range in it
-    uint64_t size_bytes = 0;    // of the range
-  };
-  Result<Backing> backing(Va va, uint64_t size_bytes, const char* parameter);
-
   // Called when the device is full, before giving up: true if it freed anything.
   void set_reclaim(std::function<bool(uint32_t bank)> reclaim) { reclaim_ = std::move(reclaim); }
 

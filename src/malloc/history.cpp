@@ -71,10 +71,9 @@ std::string History::tell(Va va) const {
   const auto death = death_at(va);
   if (!death) return "";
   const std::lock_guard lock(mutex_);
-  std::string text =
-      fmt::format("{:#x} is offset {} of the block of {} bytes at {:#x} that {} freed, {} frees ago",
-                  va.value, va - death->start, death->size_bytes, death->start.value, death->how,
-                  free_count_ - 1 - death->order);
+  std::string text = fmt::format(
+      "{:#x} is offset {} of the block of {} bytes at {:#x} that {} freed, {} frees ago", va.value,
+      va - death->start, death->size_bytes, death->start.value, death->how, free_count_ - 1 - death->order);
   const auto stacks = dead_stacks_.find(death->start.value);
   if (stacks != dead_stacks_.end())
     text += fmt::format("\n  allocated at:{}\n  freed at:{}\n ", format(stacks->second.first),

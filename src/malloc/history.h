@@ -47,7 +47,7 @@ class History {
   mutable std::mutex mutex_;  // guards everything below; a leaf
   std::vector<Death> deaths_;
   uint64_t free_count_ = 0;
-  std::unordered_map<uint64_t, Stack> births_;                          // of live blocks
+  std::unordered_map<uint64_t, Stack> births_;                         // of live blocks
   std::unordered_map<uint64_t, std::pair<Stack, Stack>> dead_stacks_;  // by start: allocated, freed
 };
 

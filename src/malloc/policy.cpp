@@ -20,7 +20,7 @@ bool pads(Call call, uint32_t policy) {
 
 Result<uint64_t> block_bytes(const device::Product& product, Call call, uint64_t size_bytes,
                              uint32_t policy) {
-  const uint64_t padding = call == Call::Media ? kMediaPadding
+  const uint64_t padding = call == Call::Media  ? kMediaPadding
                            : pads(call, policy) ? product.padding_bytes
                                                 : 0;
   if (size_bytes > UINT64_MAX - kRounding - padding)

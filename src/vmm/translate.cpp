@@ -65,10 +65,10 @@ std::string describe(const AddressSpace& space, Va va) {
   if (range == nullptr) return "no device memory";
   const uint64_t range_start = range->start.load(std::memory_order_acquire);
   const uint64_t range_size = range->size_bytes.load(std::memory_order_acquire);
-  return fmt::format("{} (offset {} of the reservation of {} at {:#x})",
-                     space.entry(va).tag() == PageEntry::Mapped ? "being unmapped"
-                                                                : "reserved, but nothing is mapped there",
-                     va.value - range_start, format_bytes(range_size), range_start);
+  return fmt::format(
+      "{} (offset {} of the reservation of {} at {:#x})",
+      space.entry(va).tag() == PageEntry::Mapped ? "being unmapped" : "reserved, but nothing is mapped there",
+      va.value - range_start, format_bytes(range_size), range_start);
 }
 
 Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint64_t size_bytes,
