@@ -24,7 +24,15 @@ void after_fork_in_child() {
 
 }  // namespace
 
-Runtime::Runtime() : node(device::read_config()), vmm(node), ipc(vmm) { vmm::explain_host_faults(vmm); }
+Runtime::Runtime()
+    : node(device::read_config()),
+      vmm(node),
+      ipc(vmm),
+      heap(vmm),
+      locator(heap, hosts),
+      mover(heap, locator) {
+  vmm::explain_host_faults(vmm);
+}
 
 Runtime& runtime() {
   if (Runtime* made = current.load(std::memory_order_acquire)) [[likely]]
