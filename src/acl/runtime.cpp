@@ -30,7 +30,10 @@ Runtime::Runtime()
       ipc(vmm),
       heap(vmm),
       locator(heap, hosts),
-      mover(heap, locator) {
+      mover(heap, locator),
+      copies(mover, locator),
+      pools(heap) {
+  heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, stream::Runtime::instance()); });
   vmm::explain_host_faults(vmm);
 }
 

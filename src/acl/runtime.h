@@ -18,6 +18,10 @@ struct Runtime {
   memory::HostHeap hosts;
   memory::Locator locator;
   memory::Mover mover;
+  memory::Copies copies;
+  memory::PoolSet pools;
+  memory::AllocatorRegistry allocators;
+  memory::Barriers barriers;
 };
 
 // Never destroyed: programs call in from destructors that run after main.

@@ -36,6 +36,13 @@ Location Locator::locate(Va va) const {
   return location;
 }
 
+bool Locator::is_client_mapping(Va va) const {
+  const vmm::AddressSpace& space = devices_.vmm().space();
+  const vmm::PageEntry entry = space.entry(va);
+  return entry.tag() == vmm::PageEntry::Mapped &&
+         space.mapping(entry.mapping())->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client;
+}
+
 std::optional<uint64_t> Locator::page_bytes(Va va) const {
   if (const auto block = devices_.find(va)) return memory::page_bytes(block->pages);
   vmm::Vmm& vmm = devices_.vmm();

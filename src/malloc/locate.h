@@ -26,6 +26,8 @@ class Locator {
   Location locate(Va va) const;
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
   bool is_device_address(Va va) const;
+  // Whether the address was mapped by the client, and not allocated.
+  bool is_client_mapping(Va va) const;
   // In which pages device memory is mapped at the address; nothing when no live block is there.
   std::optional<uint64_t> page_bytes(Va va) const;
   // The block or the mapping around the address, in whole pages.
