@@ -69,13 +69,11 @@ aclError aclrtCmoWaitBarrier(aclrtBarrierTaskInfo* taskInfo, aclrtStream stream,
     if (taskInfo->barrierNum == 0 || taskInfo->barrierNum > ACL_RT_CMO_MAX_BARRIER_NUM)
       return fail(RuleId::CacheArguments, "taskInfo->barrierNum", "barrierNum is {}", taskInfo->barrierNum);
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    PLAT_TRY(queue.streams.enqueue_poll(queue.stream,
-                                        [&barriers = runtime.barriers, info = *taskInfo]() -> Result<bool> {
-                                          for (size_t i = 0; i < info.barrierNum; ++i)
-                                            if (!barriers.has_ended(info.cmoInfo[i].barrierId)) return false;
-                                          return true;
-                                        }));
-    return {};
+    return queue.give_poll([&barriers = runtime.barriers, info = *taskInfo]() -> Result<bool> {
+      for (size_t i = 0; i < info.barrierNum; ++i)
+        if (!barriers.has_ended(info.cmoInfo[i].barrierId)) return false;
+      return true;
+    });
   });
 }
 
@@ -104,15 +102,13 @@ aclError aclrtCmoAsyncWithDesc(void* cmoDesc, aclrtCmoType cmoType, aclrtStream 
     PLAT_TRY(want_type(cmoType));
     PLAT_TRY(acl::want_zero(va_of(reserve).value, "reserve"));
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    PLAT_TRY(queue.streams.enqueue(
-        queue.stream, [mover = &runtime.mover, at = va_of(cmoDesc), device = queue.device]() -> Result<> {
-          Descriptor descriptor;
-          PLAT_TRY(mover->copy(va_of(&descriptor), at, sizeof(descriptor), device));
-          if (descriptor.magic != kMagic)
-            return fail(RuleId::CopyDescriptor, "cmoDesc", "there is no cache descriptor at {:#x}", at.value);
-          return mover->check(Va{descriptor.start}, descriptor.size_bytes, device, "cmoDesc");
-        }));
-    return {};
+    return queue.give([mover = &runtime.mover, at = va_of(cmoDesc), device = queue.device]() -> Result<> {
+      Descriptor descriptor;
+      PLAT_TRY(mover->copy(va_of(&descriptor), at, sizeof(descriptor), device));
+      if (descriptor.magic != kMagic)
+        return fail(RuleId::CopyDescriptor, "cmoDesc", "there is no cache descriptor at {:#x}", at.value);
+      return mover->check(Va{descriptor.start}, descriptor.size_bytes, device, "cmoDesc");
+    });
   });
 }
 

@@ -96,11 +96,9 @@ aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStre
   return entry("aclrtValueWrite", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(check_value(runtime, devAddr, flag, 0));
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    PLAT_TRY(queue.streams.enqueue(
-        queue.stream, [mover = &runtime.mover, va = va_of(devAddr), value, device = queue.device]() {
-          return mover->store(va, value, device);
-        }));
-    return {};
+    return queue.give([mover = &runtime.mover, va = va_of(devAddr), value, device = queue.device]() {
+      return mover->store(va, value, device);
+    });
   });
 }
 
@@ -108,13 +106,11 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
   return entry("aclrtValueWait", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(check_value(runtime, devAddr, flag, ACL_STREAM_WAIT_VALUE_NOR));
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    PLAT_TRY(queue.streams.enqueue_poll(
-        queue.stream,
+    return queue.give_poll(
         [mover = &runtime.mover, va = va_of(devAddr), value, flag, device = queue.device]() -> Result<bool> {
           PLAT_ASSIGN(now, mover->load(va, device));
           return satisfied(now, value, flag);
-        }));
-    return {};
+        });
   });
 }
 

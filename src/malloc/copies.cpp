@@ -36,6 +36,16 @@ const char* calling() { return report::CallScope::current(); }
 
 }  // namespace
 
+Result<> Copies::Queue::give(stream::Task task) const {
+  PLAT_TRY(streams.enqueue(stream, std::move(task)));
+  return {};
+}
+
+Result<> Copies::Queue::give_poll(stream::Poll poll) const {
+  PLAT_TRY(streams.enqueue_poll(stream, std::move(poll)));
+  return {};
+}
+
 // -- One range
 
 // Mapped memory of two devices.
@@ -112,13 +122,10 @@ Result<> Copies::queue(const CopyRequest& copy, const Queue& queue) const {
     PLAT_TRY(queue.streams.synchronize(stream));
     return mover_.copy(copy.target, copy.source, copy.size_bytes, queue.device, claim_of(copy.kind));
   }
-  PLAT_TRY(queue.streams.enqueue(
-      stream,
-      [mover = &mover_, target = copy.target, source = copy.source, size = copy.size_bytes,
-       device = queue.device, function = calling()]() -> Result<> {
-        return queued(function, [&] { return mover->copy(target, source, size, device); });
-      }));
-  return {};
+  return queue.give([mover = &mover_, target = copy.target, source = copy.source, size = copy.size_bytes,
+                     device = queue.device, function = calling()]() -> Result<> {
+    return queued(function, [&] { return mover->copy(target, source, size, device); });
+  });
 }
 
 // The source is read now, so that the caller may change it at once.
@@ -130,29 +137,23 @@ Result<> Copies::queue_staged(const CopyRequest& copy, const Queue& queue) const
                 "kind is 5 (host to buffer to device), src ({:#x}) is {}, dst ({:#x}) is {}",
                 copy.source.value, name_of(from.place), copy.target.value, name_of(to.place));
   const auto* first = static_cast<const std::byte*>(pointer_of(copy.source));
-  PLAT_TRY(queue.streams.enqueue(
-      queue.stream,
-      [mover = &mover_, target = copy.target, device = queue.device, function = calling(),
-       bytes = std::vector<std::byte>(first, first + copy.size_bytes)]() -> Result<> {
-        return queued(function,
-                      [&] { return mover->copy(target, va_of(bytes.data()), bytes.size(), device); });
-      }));
-  return {};
+  return queue.give([mover = &mover_, target = copy.target, device = queue.device, function = calling(),
+                     bytes = std::vector<std::byte>(first, first + copy.size_bytes)]() -> Result<> {
+    return queued(function, [&] { return mover->copy(target, va_of(bytes.data()), bytes.size(), device); });
+  });
 }
 
 Result<> Copies::queue_indirect(const Indirect& copy, const Queue& queue) const {
-  PLAT_TRY(queue.streams.enqueue(
-      queue.stream, [mover = &mover_, copy, device = queue.device, function = calling()]() -> Result<> {
-        return queued(function, [&]() -> Result<> {
-          Va target;
-          Va source;
-          PLAT_TRY(mover->copy(va_of(&target), copy.target, sizeof(target), device));
-          PLAT_TRY(mover->copy(va_of(&source), copy.source, sizeof(source), device));
-          return mover->copy(target + copy.target_offset, source + copy.source_offset, copy.size_bytes,
-                             device, Mover::Claim{true, true});
-        });
-      }));
-  return {};
+  return queue.give([mover = &mover_, copy, device = queue.device, function = calling()]() -> Result<> {
+    return queued(function, [&]() -> Result<> {
+      Va target;
+      Va source;
+      PLAT_TRY(mover->copy(va_of(&target), copy.target, sizeof(target), device));
+      PLAT_TRY(mover->copy(va_of(&source), copy.source, sizeof(source), device));
+      return mover->copy(target + copy.target_offset, source + copy.source_offset, copy.size_bytes, device,
+                         Mover::Claim{true, true});
+    });
+  });
 }
 
 // -- Rows
@@ -175,11 +176,9 @@ Result<> Copies::queue_2d(const Mover::Area& area, aclrtMemcpyKind kind, const Q
     PLAT_TRY(queue.streams.synchronize(stream));
     return mover_.copy_2d(area, queue.device, claim_of(kind));
   }
-  PLAT_TRY(queue.streams.enqueue(
-      stream, [mover = &mover_, area, device = queue.device, function = calling()]() -> Result<> {
-        return queued(function, [&] { return mover->copy_2d(area, device, Mover::Claim{}); });
-      }));
-  return {};
+  return queue.give([mover = &mover_, area, device = queue.device, function = calling()]() -> Result<> {
+    return queued(function, [&] { return mover->copy_2d(area, device, Mover::Claim{}); });
+  });
 }
 
 // -- Many ranges
@@ -222,17 +221,14 @@ Result<> Copies::queue_batch(const Batch& batch, const Queue& queue, size_t& fai
     PLAT_TRY(queue.streams.synchronize(stream));
     return now_batch(batch, queue.device, failed);
   }
-  PLAT_TRY(queue.streams.enqueue(
-      stream,
-      [mover = &mover_, device = queue.device, function = calling(),
-       entries = std::vector(batch.entries.begin(), batch.entries.end())]() -> Result<> {
-        return queued(function, [&]() -> Result<> {
-          for (const CopyRequest& copy : entries)
-            PLAT_TRY(mover->copy(copy.target, copy.source, copy.size_bytes, device));
-          return {};
-        });
-      }));
-  return {};
+  return queue.give([mover = &mover_, device = queue.device, function = calling(),
+                     entries = std::vector(batch.entries.begin(), batch.entries.end())]() -> Result<> {
+    return queued(function, [&]() -> Result<> {
+      for (const CopyRequest& copy : entries)
+        PLAT_TRY(mover->copy(copy.target, copy.source, copy.size_bytes, device));
+      return {};
+    });
+  });
 }
 
 // -- Descriptors
@@ -243,18 +239,16 @@ Result<> Copies::write_descriptor(Va at, Va source, Va target, uint64_t size_byt
 }
 
 Result<> Copies::queue_described(Va at, const Queue& queue) const {
-  PLAT_TRY(queue.streams.enqueue(
-      queue.stream, [mover = &mover_, at, device = queue.device, function = calling()]() -> Result<> {
-        return queued(function, [&]() -> Result<> {
-          Descriptor descriptor;
-          PLAT_TRY(mover->copy(va_of(&descriptor), at, sizeof(descriptor), device));
-          if (descriptor.magic != kDescriptorMagic)
-            return fail(RuleId::CopyDescriptor, "desc", "there is no copy descriptor at {:#x}", at.value);
-          return mover->copy(Va{descriptor.target}, Va{descriptor.source}, descriptor.size_bytes, device,
-                             Mover::Claim{true, true});
-        });
-      }));
-  return {};
+  return queue.give([mover = &mover_, at, device = queue.device, function = calling()]() -> Result<> {
+    return queued(function, [&]() -> Result<> {
+      Descriptor descriptor;
+      PLAT_TRY(mover->copy(va_of(&descriptor), at, sizeof(descriptor), device));
+      if (descriptor.magic != kDescriptorMagic)
+        return fail(RuleId::CopyDescriptor, "desc", "there is no copy descriptor at {:#x}", at.value);
+      return mover->copy(Va{descriptor.target}, Va{descriptor.source}, descriptor.size_bytes, device,
+                         Mover::Claim{true, true});
+    });
+  });
 }
 
 // -- Fills
@@ -264,23 +258,17 @@ Result<> Copies::fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t de
 }
 
 Result<> Copies::queue_fill(Va target, uint64_t size_bytes, uint8_t value, const Queue& queue) const {
-  PLAT_TRY(queue.streams.enqueue(queue.stream,
-                                 [mover = &mover_, target, size_bytes, value, device = queue.device,
-                                  function = calling()]() -> Result<> {
-                                   return queued(function, [&] {
-                                     return mover->fill(target, size_bytes, value, device);
-                                   });
-                                 }));
-  return {};
+  return queue.give([mover = &mover_, target, size_bytes, value, device = queue.device,
+                     function = calling()]() -> Result<> {
+    return queued(function, [&] { return mover->fill(target, size_bytes, value, device); });
+  });
 }
 
 Result<> Copies::queue_fill_words(Va target, uint64_t count, uint32_t value, const Queue& queue) const {
-  PLAT_TRY(queue.streams.enqueue(
-      queue.stream,
+  return queue.give(
       [mover = &mover_, target, count, value, device = queue.device, function = calling()]() -> Result<> {
         return queued(function, [&] { return mover->fill_words(target, count, value, device); });
-      }));
-  return {};
+      });
 }
 
 }  // namespace plat::memory

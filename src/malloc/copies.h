@@ -30,6 +30,9 @@ class Copies {
     stream::Runtime& streams;
     stream::StreamId stream;
     uint32_t device = 0;
+
+    Result<> give(stream::Task task) const;
+    Result<> give_poll(stream::Poll poll) const;
   };
 
   Result<> now(const CopyRequest& copy, uint32_t device) const;
