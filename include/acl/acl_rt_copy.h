@@ -106,31 +106,6 @@ ACL_FUNC_VISIBILITY aclError aclrtMemsetD32(void* ptr, size_t memSize, uint32_t 
 ACL_FUNC_VISIBILITY aclError aclrtMemsetD32Async(void* ptr, size_t memSize, uint32_t value, size_t N,
                                                  aclrtStream stream);
 
-// Address of a variable of a device program. 107043 for a symbol that no loaded program has: all, while no
-// programs can be loaded.
-ACL_FUNC_VISIBILITY aclError aclrtGetSymbolAddress(const void* symbol, void** devPtr);
-
-// Size of a variable of a device program; codes as above.
-ACL_FUNC_VISIBILITY aclError aclrtGetSymbolSize(const void* symbol, size_t* size);
-
-// Copies from a variable of a device program, now; codes as above.
-ACL_FUNC_VISIBILITY aclError aclrtMemcpyFromSymbol(void* dst, size_t dstMax, const void* symbol, size_t count,
-                                                   size_t offset, aclrtMemcpyKind kind);
-
-// The same in stream order.
-ACL_FUNC_VISIBILITY aclError aclrtMemcpyFromSymbolAsync(void* dst, size_t dstMax, const void* symbol,
-                                                        size_t count, size_t offset, aclrtMemcpyKind kind,
-                                                        aclrtStream stream);
-
-// Copies to a variable of a device program, now; codes as above.
-ACL_FUNC_VISIBILITY aclError aclrtMemcpyToSymbol(const void* symbol, const void* src, size_t count,
-                                                 size_t offset, aclrtMemcpyKind kind);
-
-// The same in stream order.
-ACL_FUNC_VISIBILITY aclError aclrtMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count,
-                                                      size_t offset, aclrtMemcpyKind kind,
-                                                      aclrtStream stream);
-
 // Stores 64 bits at an 8-byte aligned device address, in stream order. flag must be 0.
 ACL_FUNC_VISIBILITY aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag,
                                              aclrtStream stream);

@@ -24,7 +24,18 @@ void after_fork_in_child() {
 
 }  // namespace
 
-Runtime::Runtime() : node(device::read_config()), vmm(node), ipc(vmm) { vmm::explain_host_faults(vmm); }
+Runtime::Runtime()
+    : node(device::read_config()),
+      vmm(node),
+      ipc(vmm),
+      heap(vmm),
+      locator(heap, hosts),
+      mover(heap, locator),
+      copies(mover, locator),
+      pools(heap) {
+  heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, stream::Runtime::instance()); });
+  vmm::explain_host_faults(vmm);
+}
 
 Runtime& runtime() {
   if (Runtime* made = current.load(std::memory_order_acquire)) [[likely]]

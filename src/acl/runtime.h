@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "malloc/malloc.h"
 #include "share/share.h"
 #include "vmm/vmm.h"
 
@@ -13,6 +14,14 @@ struct Runtime {
   device::Node node;
   vmm::Vmm vmm;
   share::Ipc ipc;
+  memory::DeviceHeap heap;
+  memory::HostHeap hosts;
+  memory::Locator locator;
+  memory::Mover mover;
+  memory::Copies copies;
+  memory::PoolSet pools;
+  memory::AllocatorRegistry allocators;
+  memory::Barriers barriers;
 };
 
 // Never destroyed: programs call in from destructors that run after main.

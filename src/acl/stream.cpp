@@ -21,6 +21,12 @@ namespace {
 stream::Runtime& streams() { return stream::Runtime::instance(); }
 StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
 
+// Pools give idle memory back when a stream has been waited for.
+Result<> settled(Runtime& runtime, Result<> waited) {
+  if (waited) runtime.pools.synchronized(streams());
+  return waited;
+}
+
 // Leaked, as all that calls after main may still want.
 stream::LiveSet& configs() {
   static auto* live = new stream::LiveSet;
@@ -126,21 +132,24 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return entry("aclrtSynchronizeStream", [&](Runtime&) { return streams().synchronize(id_of(stream)); });
+  return entry("aclrtSynchronizeStream",
+               [&](Runtime& runtime) { return settled(runtime, streams().synchronize(id_of(stream))); });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return entry("aclrtSynchronizeStreamWithTimeout",
-               [&](Runtime&) { return streams().synchronize(id_of(stream), timeout); });
+  return entry("aclrtSynchronizeStreamWithTimeout", [&](Runtime& runtime) {
+    return settled(runtime, streams().synchronize(id_of(stream), timeout));
+  });
 }
 
 aclError aclrtSynchronizeDevice() {
-  return entry("aclrtSynchronizeDevice", [&](Runtime&) { return streams().synchronize_device(); });
+  return entry("aclrtSynchronizeDevice",
+               [&](Runtime& runtime) { return settled(runtime, streams().synchronize_device()); });
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   return entry("aclrtSynchronizeDeviceWithTimeout",
-               [&](Runtime&) { return streams().synchronize_device(timeout); });
+               [&](Runtime& runtime) { return settled(runtime, streams().synchronize_device(timeout)); });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {

@@ -57,7 +57,7 @@ struct Mapping {
   std::atomic<uint64_t> size_bytes{0};
   std::atomic<uint64_t> device_access{0};  // a bit for each device, by its physical number
   std::atomic<bool> host_access{false};    // the host was granted access, or owns the memory
-  std::atomic<int32_t> users{0};           // copies under way; kClosing: being unmapped
+  mutable std::atomic<int32_t> users{0};   // copies under way; kClosing: being unmapped
   std::atomic<uint32_t> bank{0};
   std::atomic<const SubBlocks*> sub_blocks{nullptr};
   std::atomic<MappingKind> kind{MappingKind::Client};

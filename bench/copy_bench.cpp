@@ -1,0 +1,131 @@
+// Copies against memcpy on the same host buffers: warm, on contiguous and on scattered pages; and cold.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "acl/acl.h"
+#include "ratio.h"
+
+using namespace plat::bench;
+
+namespace {
+
+void check(aclError code) {
+  if (code != ACL_SUCCESS) std::printf("%d: %s\n", code, aclGetRecentErrMsg()), std::exit(1);
+}
+
+constexpr size_t kHuge = 2 << 20;
+
+void* allocate(size_t size) {
+  void* block = nullptr;
+  check(aclrtMallocAlign32(&block, size, ACL_MEM_MALLOC_HUGE_ONLY));
+  return block;
+}
+
+// A block whose pages have others between them.
+void* allocate_scattered(size_t size) {
+  std::vector<void*> pages(size / kHuge * 2 + 2);
+  for (void*& page : pages) page = allocate(kHuge);
+  for (size_t i = 0; i < pages.size(); i += 2) check(aclrtFree(pages[i]));
+  // All that is left in one piece is taken, so that only the gaps remain.
+  size_t free_bytes = 0, total = 0;
+  check(aclrtGetMemInfo(ACL_HBM_MEM_HUGE, &free_bytes, &total));
+  const size_t gaps = pages.size() / 2 * kHuge;
+  void* rest = free_bytes > gaps ? allocate(free_bytes - gaps) : nullptr;
+  void* block = allocate(size);
+  if (rest != nullptr) check(aclrtFree(rest));
+  for (size_t i = 1; i < pages.size(); i += 2) check(aclrtFree(pages[i]));
+  return block;
+}
+
+char* host_buffer(size_t size) {
+  char* buffer = static_cast<char*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
+  std::memset(buffer, 1, size);
+  return buffer;
+}
+
+void warm(size_t size, char* one, char* two) {
+  const int repeats = static_cast<int>(std::clamp<size_t>((64u << 20) / size, 1, 20000));
+  const int rounds = size >= (16 << 20) ? 11 : 21;
+  for (const bool scattered : {false, true}) {
+    if (scattered && size < 2 * kHuge) continue;
+    void* block = scattered ? allocate_scattered(size) : allocate(size);
+    check(aclrtMemcpy(block, size, one, size, ACL_MEMCPY_HOST_TO_DEVICE));
+    const std::string where = std::to_string(size) + (scattered ? " scattered" : "");
+    compare((where + " H2D").c_str(), rounds, repeats,
+            [&](int) { check(aclrtMemcpy(block, size, one, size, ACL_MEMCPY_HOST_TO_DEVICE)); },
+            [&](int) { std::memcpy(two, one, size); });
+    compare((where + " D2H").c_str(), rounds, repeats,
+            [&](int) { check(aclrtMemcpy(two, size, block, size, ACL_MEMCPY_DEVICE_TO_HOST)); },
+            [&](int) { std::memcpy(two, one, size); });
+    check(aclrtFree(block));
+  }
+}
+
+// First writes, against first touches of a memory file by the kernel.
+void cold(char* host) {
+  constexpr size_t kSize = 64 << 20;
+  const int file = memfd_create("bench", 0);
+  if (ftruncate(file, kSize) != 0) return;
+  void* block = nullptr;
+  void* map = nullptr;
+  std::vector<double> ratios;
+  for (int round = 0; round < 9; ++round) {
+    map = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    double start = cpu_ns();
+    std::memcpy(map, host, kSize);
+    const double theirs = cpu_ns() - start;
+    madvise(map, kSize, MADV_REMOVE);
+    munmap(map, kSize);
+    block = allocate(kSize);
+    start = cpu_ns();
+    check(aclrtMemcpy(block, kSize, host, kSize, ACL_MEMCPY_HOST_TO_DEVICE));
+    ratios.push_back((cpu_ns() - start) / theirs);
+    check(aclrtFree(block));
+  }
+  std::printf("%-44s ratio %6.3f\n", "64 MiB H2D, first write, to first touch", median(ratios));
+}
+
+void enqueue() {
+  aclrtStream stream = nullptr;
+  check(aclrtCreateStream(&stream));
+  void* block = allocate(kHuge);
+  void* pinned = nullptr;
+  check(aclrtMallocHost(&pinned, 4096));
+  std::mutex mutex;
+  compare(
+      "enqueue of an async copy to a mutex pair", 21, 1000,
+      [&](int i) {
+        check(aclrtMemcpyAsync(block, 64, pinned, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+        if (i == 999) check(aclrtSynchronizeStream(stream));
+      },
+      [&](int) {
+        mutex.lock();
+        mutex.unlock();
+      });
+  check(aclrtFree(block));
+}
+
+}  // namespace
+
+int main() {
+  setenv("PLAT_NODE", "private", 0);
+  setenv("PLAT_CAPACITY", "2GiB", 0);
+  setenv("PLAT_QUIET", "1", 0);
+  check(aclInit(nullptr));
+  check(aclrtSetDevice(0));
+  std::printf("%-44s %15s  %15s\n", "", "ours", "theirs");
+  char* one = host_buffer(256 << 20);
+  char* two = host_buffer(256 << 20);
+  for (const size_t size : {size_t{64}, size_t{4096}, size_t{65536}, size_t{1} << 20, size_t{16} << 20,
+                            size_t{64} << 20, size_t{256} << 20})
+    warm(size, one, two);
+  cold(one);
+  enqueue();
+  return 0;
+}

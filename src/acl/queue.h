@@ -1,0 +1,14 @@
+// Where the work of a call is queued: the stream, and the current device that does it.
+#pragma once
+
+#include "acl/acl_rt.h"
+#include "acl/use.h"
+
+namespace plat::acl {
+
+inline Result<memory::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
+  PLAT_ASSIGN(device, current_device(runtime));
+  return memory::Copies::Queue{stream::Runtime::instance(), stream::id_of<stream::StreamId>(stream), device};
+}
+
+}  // namespace plat::acl

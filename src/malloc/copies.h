@@ -1,0 +1,92 @@
+// Copies: the copy and fill calls: which direction, and whether now or in stream order.
+//
+// What no state can make right is checked by the caller. A queued copy is checked as a whole when it runs; an
+// error then sticks to its stream and names the call that queued it.
+#pragma once
+
+#include <span>
+
+#include "acl/acl_rt_copy.h"
+#include "malloc/mover.h"
+#include "stream/stream.h"
+
+namespace plat::memory {
+
+struct CopyRequest {
+  Va target;
+  Va source;
+  uint64_t size_bytes = 0;
+  aclrtMemcpyKind kind = ACL_MEMCPY_DEFAULT;
+};
+
+class Copies {
+ public:
+  Copies(const Mover& mover, const Locator& locator) : mover_(mover), locator_(locator) {}
+  Copies(const Copies&) = delete;
+  Copies& operator=(const Copies&) = delete;
+
+  // Where work is queued, and for which device (a physical number).
+  struct Queue {
+    stream::Runtime& streams;
+    stream::StreamId stream;
+    uint32_t device = 0;
+
+    Result<> give(stream::Task task) const;
+    Result<> give_poll(stream::Poll poll) const;
+  };
+
+  Result<> now(const CopyRequest& copy, uint32_t device) const;
+  Result<> queue(const CopyRequest& copy, const Queue& queue) const;
+  // The addresses are read from where target and source point when the copy runs.
+  struct Indirect {
+    Va target;
+    uint64_t target_offset = 0;
+    Va source;
+    uint64_t source_offset = 0;
+    uint64_t size_bytes = 0;
+  };
+  Result<> queue_indirect(const Indirect& copy, const Queue& queue) const;
+
+  Result<> now_2d(const Mover::Area& area, aclrtMemcpyKind kind, uint32_t device) const;
+  Result<> queue_2d(const Mover::Area& area, aclrtMemcpyKind kind, const Queue& queue) const;
+
+  // `failed` is the entry at fault, or SIZE_MAX.
+  struct Batch {
+    std::span<const CopyRequest> entries;
+    bool to_device = true;
+  };
+  Result<> now_batch(const Batch& batch, uint32_t device, size_t& failed) const;
+  Result<> queue_batch(const Batch& batch, const Queue& queue, size_t& failed) const;
+
+  // A copy within the device that is described in memory.
+  struct Descriptor {
+    uint64_t magic = 0;
+    uint64_t source = 0;
+    uint64_t target = 0;
+    uint64_t size_bytes = 0;
+    uint64_t reserved[4] = {};
+  };
+  static constexpr uint64_t kDescriptorMagic = 0x59504F4354414C50;
+  Result<> write_descriptor(Va at, Va source, Va target, uint64_t size_bytes, uint32_t device) const;
+  Result<> queue_described(Va descriptor, const Queue& queue) const;
+
+  Result<> fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t device) const;
+  Result<> queue_fill(Va target, uint64_t size_bytes, uint8_t value, const Queue& queue) const;
+  Result<> queue_fill_words(Va target, uint64_t count, uint32_t value, const Queue& queue) const;
+
+ private:
+  enum class Direction : uint8_t { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice };
+  struct Resolved {
+    Direction direction;
+    bool waits;  // ordinary host memory takes part: the call returns when the copy is done
+  };
+  Result<Resolved> resolve(Va target, Va source, aclrtMemcpyKind kind) const;
+  Result<> check_sync_peer(Va target, Va source) const;
+  Result<> check_batch_entry(const CopyRequest& copy, bool to_device, size_t index, bool& waits) const;
+  Result<> queue_staged(const CopyRequest& copy, const Queue& queue) const;
+
+  const Mover& mover_;
+  const Locator& locator_;
+};
+
+}  // namespace plat::memory

@@ -1,0 +1,186 @@
+#include "malloc/device_heap.h"
+
+#include "base/text.h"
+#include "rules/rules.h"
+
+namespace plat::memory {
+
+SmallHeap& DeviceHeap::small(uint32_t bank) {
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) [[likely]]
+    return *heap;
+  const std::lock_guard lock(mutex_);
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) return *heap;
+  auto* heap = new SmallHeap(vmm_, bank);  // kept for ever, like the bank
+  small_[bank].store(heap, std::memory_order_release);
+  return *heap;
+}
+
+Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family) {
+  PLAT_TRY(vmm_.node().bank(bank));
+  const BlockTag tag{plan.block_bytes, module, family};
+  device::BlockInfo info;
+  info.attribute = static_cast<uint8_t>(attribute_of(plan, vmm_.node().product()));
+  info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
+  info.location_id = bank;
+  const bool media = family == Family::Media || family == Family::MediaMpi;
+  info.purpose = plan.pages == Pages::Normal ? device::Purpose::SmallPages
+                 : media                     ? device::Purpose::Media
+                                             : device::Purpose::Device;
+  Plan actual = plan;
+  const auto attempt = [&] {
+    return actual.pages == Pages::Normal ? small(bank).allocate(tag, info)
+                                         : allocate_large(actual, bank, tag, info);
+  };
+  auto start = attempt();
+  if (!start && start.error().rule == RuleId::OutOfMemory) {
+    // What is held for later, here and in pools, is needed now.
+    const bool released = small(bank).release_idle();
+    if ((reclaim_ && reclaim_(bank)) || released) start = attempt();
+  }
+  if (!start && start.error().rule == RuleId::OutOfMemory && plan.falls_back) {
+    actual.pages = Pages::Normal;
+    info.purpose = device::Purpose::SmallPages;
+    if (auto fallback = attempt()) start = fallback;
+  }
+  if (!start) return start;
+  usage_[bank].add(module, actual.charged_bytes());
+  history_.allocated(*start);
+  return start;
+}
+
+Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
+                                      const device::BlockInfo& info) {
+  LargeBlock* block = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const uint32_t index = large_.take();
+    block = large_.find(index);
+    if (block == nullptr) return fail(RuleId::OutOfHandles, "size", "this process has {} blocks", index);
+    block->index = index;
+  }
+  vmm::Vmm::RegionRequest request;
+  request.size_bytes = plan.charged_bytes();
+  request.alignment = page_bytes(plan.pages);
+  request.bank = bank;
+  request.info = info;
+  request.sub_blocks = block;
+  const auto region = vmm_.create_region(request);
+  if (!region) {
+    const std::lock_guard lock(mutex_);
+    large_.give_back(block->index);
+    return forward(region.error());
+  }
+  block->open(region->start, tag, plan.pages);
+  return region->start;
+}
+
+LargeBlock* DeviceHeap::large_at(Va va) const {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  if (entry.tag() != vmm::PageEntry::Mapped) return nullptr;
+  const vmm::SubBlocks* blocks =
+      vmm_.space().mapping(entry.mapping())->sub_blocks.load(std::memory_order_acquire);
+  return const_cast<LargeBlock*>(dynamic_cast<const LargeBlock*>(blocks));
+}
+
+Result<> DeviceHeap::check_family(Family of, Family by, Va va) const {
+  const auto group = [](Family family) {
+    return family == Family::Media || family == Family::MediaMpi ? family : Family::Device;
+  };
+  const auto name = [&](Family family) {
+    return group(family) == Family::Media      ? "acldvppMalloc"
+           : group(family) == Family::MediaMpi ? "hi_mpi_dvpp_malloc"
+                                               : "aclrtMalloc or one of its kind";
+  };
+  return report::check_soft(group(of) == group(by), RuleId::FreeMixed, "devPtr",
+                            "the block at {:#x} came from {}", va.value, name(of));
+}
+
+Result<> DeviceHeap::free(Va va, Family by, const char* how) {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  if (entry.tag() != vmm::PageEntry::Mapped || entry.bank() >= device::kMaxDevices)
+    return forward(not_a_block(va));
+  if (LargeBlock* block = large_at(va)) {
+    const auto tag = block->tag();
+    if (!tag || block->start() != va) return forward(not_a_block(va));
+    const uint64_t charged = align_up(tag->bytes, page_bytes(block->pages()));
+    PLAT_TRY(check_family(tag->family, by, va));
+    PLAT_TRY(free_large(*block, *tag));
+    usage_[entry.bank()].remove(tag->module, charged);
+    history_.freed(va, tag->bytes, how);
+    return {};
+  }
+  SmallHeap& heap = small(entry.bank());
+  if (by == Family::Media || by == Family::MediaMpi)  // media memory is never in small pages
+    if (const auto found = heap.find(va); found && found->block.start == va)
+      PLAT_TRY(check_family(found->tag.family, by, va));
+  const auto tag = heap.free(va);
+  if (!tag) return forward(not_a_block(va));
+  usage_[entry.bank()].remove(tag->module, align_up(tag->bytes, kNormalPageBytes));
+  history_.freed(va, tag->bytes, how);
+  return {};
+}
+
+Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
+  const Va start = block.start();
+  if (!block.close()) return forward(not_a_block(start));  // another thread frees it just now
+  if (const auto destroyed = vmm_.destroy_region(start); !destroyed) {
+    block.reopen(tag);
+    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag.bytes,
+                start.value);
+  }
+  const std::lock_guard lock(mutex_);
+  large_.give_back(block.index);
+  return {};
+}
+
+// Why no block can be freed at an address.
+Error DeviceHeap::not_a_block(Va va) {
+  const auto error = [](RuleId rule, std::string detail) { return Error{rule, "devPtr", std::move(detail)}; };
+  if (const auto found = find(va))
+    return error(RuleId::FreeUnknown,
+                 fmt::format("{:#x} lies {} bytes inside the block of {} bytes at {:#x}", va.value,
+                             va - found->start, found->block_bytes, found->start.value));
+  const vmm::AddressSpace& space = vmm_.space();
+  const uint32_t index = space.reservation_at(va);
+  const vmm::Reservation* range = index == vmm::kNone ? nullptr : space.reservation(index);
+  const vmm::PageEntry entry = space.entry(va);
+  const bool mapped = entry.tag() == vmm::PageEntry::Mapped;
+  if (range != nullptr && !mapped)
+    return error(RuleId::FreeOtherKind,
+                 fmt::format("{:#x} is in a range of aclrtReserveMemAddress", va.value));
+  if (mapped) {
+    const vmm::Mapping* mapping = space.mapping(entry.mapping());
+    if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client)
+      return error(RuleId::FreeOtherKind, fmt::format("{:#x} was mapped by aclrtMapMem", va.value));
+    if (mapping->sub_blocks.load(std::memory_order_acquire) == nullptr)
+      return error(RuleId::FreeOtherKind, fmt::format("{:#x} was imported by a key", va.value));
+  }
+  if (const auto death = history_.death_at(va); death && death->start == va)
+    return error(RuleId::FreeTwice, history_.tell(va));
+  std::string known = history_.tell(va);
+  return error(RuleId::FreeUnknown,
+               known.empty() ? fmt::format("{:#x} is in no block of device memory", va.value) : known);
+}
+
+std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  if (entry.tag() != vmm::PageEntry::Mapped || entry.bank() >= device::kMaxDevices) return std::nullopt;
+  if (const LargeBlock* block = large_at(va)) {
+    const auto tag = block->tag();
+    if (!tag) return std::nullopt;
+    return Found{block->start(), tag->bytes, align_up(tag->bytes, page_bytes(block->pages())),
+                 block->pages(), *tag,       entry.bank()};
+  }
+  const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
+  if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client) return std::nullopt;
+  const auto found = small(entry.bank()).find(va);
+  if (!found) return std::nullopt;
+  return Found{found->block.start,
+               found->block.size_bytes,
+               align_up(found->block.size_bytes, kNormalPageBytes),
+               Pages::Normal,
+               found->tag,
+               entry.bank()};
+}
+
+}  // namespace plat::memory

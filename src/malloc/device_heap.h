@@ -1,0 +1,65 @@
+// DeviceHeap: device memory that is allocated and freed in one call each.
+//
+// Blocks in normal pages come from a SmallHeap of their device; blocks in huge or giant pages are regions of
+// their own. A pointer is looked up in the page table, so freeing needs no index of its own and a wild
+// pointer is recognised.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "core/stable_array.h"
+#include "malloc/history.h"
+#include "malloc/module_usage.h"
+#include "malloc/small_heap.h"
+
+namespace plat::memory {
+
+class DeviceHeap {
+ public:
+  explicit DeviceHeap(vmm::Vmm& vmm) : vmm_(vmm) {}
+  DeviceHeap(const DeviceHeap&) = delete;
+  DeviceHeap& operator=(const DeviceHeap&) = delete;
+
+  // `bank` is the device's physical number.
+  Result<Va> allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family);
+  // `how` names the call that frees, for later messages.
+  Result<> free(Va va, Family by, const char* how);
+
+  struct Found {
+    Va start;
+    uint64_t block_bytes = 0;    // rounded as the call does
+    uint64_t charged_bytes = 0;  // in whole pages
+    Pages pages = Pages::Normal;
+    BlockTag tag;
+    uint32_t bank = 0;
+  };
+  // The live block around an address.
+  std::optional<Found> find(Va va);
+
+  // Called when the device is full, before giving up: true if it freed anything.
+  void set_reclaim(std::function<bool(uint32_t bank)> reclaim) { reclaim_ = std::move(reclaim); }
+
+  History& history() { return history_; }
+  const ModuleUsage& usage(uint32_t bank) const { return usage_[bank]; }
+  vmm::Vmm& vmm() { return vmm_; }
+
+ private:
+  SmallHeap& small(uint32_t bank);
+  Result<Va> allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
+                            const device::BlockInfo& info);
+  Result<> free_large(LargeBlock& block, const BlockTag& tag);
+  LargeBlock* large_at(Va va) const;
+  Error not_a_block(Va va);
+  Result<> check_family(Family of, Family by, Va va) const;
+
+  vmm::Vmm& vmm_;
+  History history_;
+  std::array<ModuleUsage, device::kMaxDevices> usage_;
+  std::array<std::atomic<SmallHeap*>, device::kMaxDevices> small_{};
+  std::mutex mutex_;  // guards what follows, and making a SmallHeap; a leaf
+  core::StableArray<LargeBlock> large_;
+  std::function<bool(uint32_t bank)> reclaim_;
+};
+
+}  // namespace plat::memory

@@ -1,0 +1,54 @@
+// History: what became of device memory, for messages about blocks that are no longer there.
+//
+// The most recent frees are always known. With PLAT_STACKS=1 the calls that allocated and freed a block are
+// known too; that costs a stack walk for each.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/units.h"
+
+namespace plat::memory {
+
+class History {
+ public:
+  History();
+
+  void allocated(Va start);
+  void freed(Va start, uint64_t size_bytes, const char* how);
+
+  struct Death {
+    Va start;
+    uint64_t size_bytes = 0;
+    const char* how = "";  // the call
+    uint64_t order = 0;    // how many frees came before
+  };
+  // The most recent free of memory around the address, unless it is too long ago.
+  std::optional<Death> death_at(Va va) const;
+  // "the block of 96 bytes at 0x... was freed by aclrtFree, 3 frees ago"; "" when nothing is known. With
+  // stacks, if there are any.
+  std::string tell(Va va) const;
+  // The stack that allocated the live block; "" without PLAT_STACKS.
+  std::string allocation_stack(Va start) const;
+
+ private:
+  static constexpr size_t kRemembered = 4096;
+  using Stack = std::vector<void*>;
+
+  static Stack walk();
+  static std::string format(const Stack& stack);
+
+  const bool stacks_;
+  mutable std::mutex mutex_;  // guards everything below; a leaf
+  std::vector<Death> deaths_;
+  uint64_t free_count_ = 0;
+  std::unordered_map<uint64_t, Stack> births_;                         // of live blocks
+  std::unordered_map<uint64_t, std::pair<Stack, Stack>> dead_stacks_;  // by start: allocated, freed
+};
+
+}  // namespace plat::memory

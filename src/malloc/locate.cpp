@@ -1,0 +1,79 @@
+#include "malloc/locate.h"
+
+#include "rules/rules.h"
+#include "vmm/translate.h"
+
+namespace plat::memory {
+
+namespace {
+// Automatic and cross-server addresses; programs and the kernel place nothing of their own there.
+constexpr uint64_t kDeviceAddressEnd = 80_TiB;
+}  // namespace
+
+bool Locator::is_device_address(Va va) const {
+  const vmm::AddressSpace& space = devices_.vmm().space();
+  if (va.value >> core::kAddressBits != 0) return false;
+  if (space.entry(va).tag() == vmm::PageEntry::Mapped) return true;
+  return (va.value >= device::kWindowStart && va.value < kDeviceAddressEnd) ||
+         space.reservation_at(va) != vmm::kNone;
+}
+
+Location Locator::locate(Va va) const {
+  Location location;
+  const vmm::AddressSpace& space = devices_.vmm().space();
+  const vmm::PageEntry entry = va.value >> core::kAddressBits == 0 ? space.entry(va) : vmm::PageEntry{};
+  if (entry.tag() == vmm::PageEntry::Mapped) {
+    location.translated = true;
+    location.bank = entry.bank();
+    location.place = entry.bank() == device::kHostBank ? Place::Host : Place::Device;
+    return location;
+  }
+  if (hosts_.find(va)) {
+    location.place = Place::Host;
+    return location;
+  }
+  location.is_hole = is_device_address(va);
+  return location;
+}
+
+bool Locator::is_client_mapping(Va va) const {
+  const vmm::AddressSpace& space = devices_.vmm().space();
+  const vmm::PageEntry entry = space.entry(va);
+  return entry.tag() == vmm::PageEntry::Mapped &&
+         space.mapping(entry.mapping())->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client;
+}
+
+std::optional<uint64_t> Locator::page_bytes(Va va) const {
+  if (const auto block = devices_.find(va)) return memory::page_bytes(block->pages);
+  vmm::Vmm& vmm = devices_.vmm();
+  const std::lock_guard lock(vmm.mutex());
+  const vmm::PageEntry entry = vmm.space().entry(va);
+  if (entry.tag() != vmm::PageEntry::Mapped) return std::nullopt;
+  const vmm::Mapping& mapping = *vmm.space().mapping(entry.mapping());
+  if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
+    return vmm.space().reservation(mapping.reservation.load(std::memory_order_relaxed))->page_bytes;
+  if (mapping.sub_blocks.load(std::memory_order_relaxed) != nullptr) return std::nullopt;
+  return core::kPageBytes;
+}
+
+Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
+  if (const auto block = devices_.find(va)) return vmm::SubBlocks::Block{block->start, block->charged_bytes};
+  vmm::Vmm& vmm = devices_.vmm();
+  const std::lock_guard lock(vmm.mutex());
+  const bool valid = va.value >> core::kAddressBits == 0;
+  const vmm::PageEntry entry = valid ? vmm.space().entry(va) : vmm::PageEntry{};
+  const vmm::Mapping* mapping =
+      entry.tag() == vmm::PageEntry::Mapped ? vmm.space().mapping(entry.mapping()) : nullptr;
+  const vmm::SubBlocks* blocks =
+      mapping == nullptr ? nullptr : mapping->sub_blocks.load(std::memory_order_relaxed);
+  if (mapping != nullptr && blocks == nullptr)
+    return vmm::SubBlocks::Block{Va{mapping->start.load(std::memory_order_relaxed)},
+                                 mapping->size_bytes.load(std::memory_order_relaxed)};
+  // Pools cut their memory themselves.
+  if (blocks != nullptr)
+    if (const auto block = blocks->block_at(va)) return *block;
+  return fail(RuleId::AddressRangeUnknown, "ptr", "{:#x} is {}", va.value,
+              valid ? vmm::describe(vmm.space(), va) : "no address");
+}
+
+}  // namespace plat::memory

@@ -1,0 +1,41 @@
+// Where an address lies, as far as the device knows.
+#pragma once
+
+#include "malloc/device_heap.h"
+#include "malloc/host_heap.h"
+
+namespace plat::memory {
+
+enum class Place : uint8_t {
+  Device,        // memory of a device
+  Host,          // page-locked, registered, or host memory of the seven steps
+  Unregistered,  // anything else
+};
+
+struct Location {
+  Place place = Place::Unregistered;
+  bool translated = false;  // its bytes are found through the page table, not at the address itself
+  uint32_t bank = 0;        // of translated memory
+  bool is_hole = false;     // a device address with nothing behind it
+};
+
+class Locator {
+ public:
+  Locator(DeviceHeap& devices, const HostHeap& hosts) : devices_(devices), hosts_(hosts) {}
+
+  Location locate(Va va) const;
+  // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
+  bool is_device_address(Va va) const;
+  // Whether the address was mapped by the client, and not allocated.
+  bool is_client_mapping(Va va) const;
+  // In which pages device memory is mapped at the address; nothing when no live block is there.
+  std::optional<uint64_t> page_bytes(Va va) const;
+  // The block or the mapping around the address, in whole pages.
+  Result<vmm::SubBlocks::Block> range_around(Va va) const;
+
+ private:
+  DeviceHeap& devices_;
+  const HostHeap& hosts_;
+};
+
+}  // namespace plat::memory

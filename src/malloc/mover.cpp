@@ -1,0 +1,299 @@
+#include "malloc/mover.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/text.h"
+#include "device/report.h"
+#include "malloc/bulk.h"
+#include "rules/rules.h"
+
+namespace plat::memory {
+
+using core::kPageBytes;
+using vmm::PinnedRange;
+
+namespace {
+
+// From here on the C library would pass the caches by; it does not when a copy comes to it in pieces.
+constexpr uint64_t kBulkBytes = 16_MiB;
+// Below, the price of a system call is more than what it saves.
+constexpr uint64_t kFileWriteBytes = 64_KiB;
+
+// Consecutive memory of one bank, all of it written before or none of it.
+struct Chunk {
+  device::Bank* bank = nullptr;
+  uint32_t page = 0;
+  uint64_t offset = 0;
+  uint64_t size_bytes = 0;
+  bool cold = false;  // never written; then one page at most
+
+  std::byte* memory() const { return bank->page_memory(page) + offset; }
+};
+
+// Walks a pinned range chunk by chunk.
+class Walk {
+ public:
+  Walk(const PinnedRange& range, device::Node& node) : range_(range), node_(node), at_(range.start()) {}
+
+  bool done() const { return left_.size_bytes == 0 && at_ - range_.start() == range_.size_bytes(); }
+  // The next chunk, at most `limit` bytes of it.
+  Chunk next(uint64_t limit = UINT64_MAX) {
+    if (left_.size_bytes == 0) left_ = find();
+    Chunk chunk = left_;
+    chunk.size_bytes = std::min(chunk.size_bytes, limit);
+    const uint64_t end = left_.offset + chunk.size_bytes;
+    left_.page += static_cast<uint32_t>(end / kPageBytes);
+    left_.offset = end % kPageBytes;
+    left_.size_bytes -= chunk.size_bytes;
+    return chunk;
+  }
+  uint64_t available() {
+    if (left_.size_bytes == 0) left_ = find();
+    return left_.size_bytes;
+  }
+
+ private:
+  Chunk find() {
+    const PinnedRange::Piece piece = range_.piece_at(at_);
+    Chunk chunk{node_.open_bank(piece.bank), piece.page, piece.offset, piece.size_bytes, false};
+    chunk.cold = !chunk.bank->is_committed(piece.page);
+    at_ = at_ + piece.size_bytes;
+    uint32_t last = piece.page;
+    while (!chunk.cold && at_ - range_.start() < range_.size_bytes()) {
+      const PinnedRange::Piece next = range_.piece_at(at_);
+      if (next.bank != piece.bank || next.page != last + 1 || !chunk.bank->is_committed(next.page)) break;
+      last = next.page;
+      chunk.size_bytes += next.size_bytes;
+      at_ = at_ + next.size_bytes;
+    }
+    return chunk;
+  }
+
+  const PinnedRange& range_;
+  device::Node& node_;
+  Va at_;
+  Chunk left_;
+};
+
+void copy_bytes(std::byte* target, const std::byte* source, uint64_t size_bytes, uint64_t total_bytes) {
+  if (total_bytes >= kBulkBytes && size_bytes < kBulkBytes)
+    copy_past_caches(target, source, size_bytes);
+  else
+    std::memcpy(target, source, size_bytes);
+}
+
+// The first write to a page. Writing through the file saves the page faults of a write through memory.
+Result<> write_cold(const Chunk& chunk, const std::byte* source) {
+  PLAT_TRY(chunk.bank->commit(chunk.page));
+  uint64_t done = 0;
+  device::Ledger& ledger = chunk.bank->ledger();
+  if (chunk.size_bytes >= kFileWriteBytes && ledger.data_fd_is_ours()) {
+    while (done < chunk.size_bytes) {
+      const ssize_t written =
+          pwrite(ledger.data_fd(), source + done, chunk.size_bytes - done,
+                 static_cast<off_t>(uint64_t{chunk.page} * kPageBytes + chunk.offset + done));
+      if (written <= 0) break;
+      done += static_cast<uint64_t>(written);
+    }
+  }
+  if (done < chunk.size_bytes) std::memcpy(chunk.memory() + done, source + done, chunk.size_bytes - done);
+  return {};
+}
+
+std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
+
+}  // namespace
+
+// Adds what is known of memory that is no longer there.
+Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
+  const History& history = heap_.history();
+  if (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed) {
+    std::string known = history.tell(start);
+    if (known.empty() && size_bytes > 0) known = history.tell(start + (size_bytes - 1));
+    if (!known.empty()) {
+      error.rule = RuleId::CopyFreed;
+      error.detail += "; " + known;
+    }
+  } else if (error.rule == RuleId::CopyPastEnd) {
+    if (const auto block = heap_.find(start)) error.detail += history.allocation_stack(block->start);
+  }
+  return error;
+}
+
+Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
+  auto range = PinnedRange::take(heap_.vmm().space(), start, size_bytes, device, parameter);
+  if (!range) [[unlikely]]
+    return forward(explain(range.error(), start, size_bytes));
+  return range;
+}
+
+// For an address that stands for device memory and is none: whether it is memory at all.
+Result<> Mover::probe(Va start, uint64_t size_bytes, const char* parameter) const {
+  const uint64_t first = align_down(start.value, kNormalPageBytes);
+  if (size_bytes <= UINT64_MAX - start.value &&
+      msync(pointer_of(Va{first}), start.value + size_bytes - first, MS_ASYNC) == 0)
+    return {};
+  return forward(
+      explain(Error{RuleId::CopyHostAddress, parameter,
+                    fmt::format("nothing is mapped in [{:#x}, +{} bytes)", start.value, size_bytes)},
+              start, size_bytes));
+}
+
+Result<> Mover::check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
+  if (!locator_.is_device_address(start)) return {};
+  PLAT_TRY(take(start, size_bytes, device, parameter));
+  return {};
+}
+
+Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
+  const bool to_device = locator_.is_device_address(target);
+  const bool from_device = locator_.is_device_address(source);
+  if (claim.target_on_device && !to_device) [[unlikely]]
+    PLAT_TRY(probe(target, size_bytes, "dst"));
+  if (claim.source_on_device && !from_device) [[unlikely]]
+    PLAT_TRY(probe(source, size_bytes, "src"));
+  if (to_device && from_device) {
+    PLAT_ASSIGN(targets, take(target, size_bytes, device, "dst"));
+    PLAT_ASSIGN(sources, take(source, size_bytes, device, "src"));
+    return move(targets, sources);
+  }
+  if (to_device) {
+    PLAT_ASSIGN(range, take(target, size_bytes, device, "dst"));
+    return write(range, host(source));
+  }
+  if (from_device) {
+    PLAT_ASSIGN(range, take(source, size_bytes, device, "src"));
+    return read(host(target), range);
+  }
+  std::memmove(host(target), host(source), size_bytes);
+  return {};
+}
+
+Result<> Mover::write(const PinnedRange& range, const std::byte* source) const {
+  const uint64_t total = range.size_bytes();
+  for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
+    const Chunk chunk = walk.next();
+    if (chunk.cold)
+      PLAT_TRY(write_cold(chunk, source));
+    else
+      copy_bytes(chunk.memory(), source, chunk.size_bytes, total);
+    source += chunk.size_bytes;
+  }
+  return {};
+}
+
+Result<> Mover::read(std::byte* target, const PinnedRange& range) const {
+  const uint64_t total = range.size_bytes();
+  for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
+    const Chunk chunk = walk.next();
+    if (chunk.cold)
+      std::memset(target, 0, chunk.size_bytes);
+    else
+      copy_bytes(target, chunk.memory(), chunk.size_bytes, total);
+    target += chunk.size_bytes;
+  }
+  return {};
+}
+
+Result<> Mover::move(const PinnedRange& target, const PinnedRange& source) const {
+  Walk to(target, heap_.vmm().node());
+  Walk from(source, heap_.vmm().node());
+  while (!from.done()) {
+    const uint64_t size_bytes = std::min(to.available(), from.available());
+    const Chunk out = to.next(size_bytes);
+    const Chunk in = from.next(size_bytes);
+    if (in.cold && out.cold) continue;  // zeros onto zeros
+    PLAT_TRY(out.bank->commit(out.page));
+    if (in.cold)
+      std::memset(out.memory(), 0, size_bytes);
+    else  // two ranges of one allocation may overlap
+      std::memmove(out.memory(), in.memory(), size_bytes);
+  }
+  return {};
+}
+
+Result<> Mover::copy_2d(const Area& area, uint32_t device, Claim claim) const {
+  const uint64_t target_span = (area.height - 1) * area.target_pitch + area.width;
+  const uint64_t source_span = (area.height - 1) * area.source_pitch + area.width;
+  // All rows are checked before the first one moves.
+  PLAT_TRY(check(area.target, target_span, device, "dst"));
+  PLAT_TRY(check(area.source, source_span, device, "src"));
+  if (area.width == area.target_pitch && area.width == area.source_pitch)
+    return copy(area.target, area.source, target_span, device, claim);
+  for (uint64_t row = 0; row < area.height; ++row)
+    PLAT_TRY(copy(area.target + row * area.target_pitch, area.source + row * area.source_pitch, area.width,
+                  device, claim));
+  return {};
+}
+
+Result<> Mover::fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t device) const {
+  if (locator_.is_device_address(target))
+    return fill_pattern(target, size_bytes, value * 0x01010101u, device);
+  std::memset(host(target), value, size_bytes);
+  return {};
+}
+
+Result<> Mover::fill_words(Va target, uint64_t count, uint32_t value, uint32_t device) const {
+  if (locator_.is_device_address(target)) return fill_pattern(target, count * sizeof(value), value, device);
+  std::fill_n(reinterpret_cast<uint32_t*>(host(target)), count, value);
+  return {};
+}
+
+Result<> Mover::fill_pattern(Va target, uint64_t size_bytes, uint32_t pattern, uint32_t device) const {
+  PLAT_ASSIGN(range, take(target, size_bytes, device, "devPtr"));
+  const bool same_bytes = pattern == (pattern & 0xFF) * 0x01010101u;
+  for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
+    const Chunk chunk = walk.next();
+    if (chunk.cold && pattern == 0) continue;
+    PLAT_TRY(chunk.bank->commit(chunk.page));
+    if (same_bytes)
+      std::memset(chunk.memory(), static_cast<int>(pattern & 0xFF), chunk.size_bytes);
+    else  // words are aligned, and so are chunks of them
+      std::fill_n(reinterpret_cast<uint32_t*>(chunk.memory()), chunk.size_bytes / sizeof(pattern), pattern);
+  }
+  return {};
+}
+
+Result<uint64_t> Mover::load(Va address, uint32_t device) const {
+  PLAT_ASSIGN(range, take(address, sizeof(uint64_t), device, "devAddr"));
+  Walk walk(range, heap_.vmm().node());
+  const Chunk chunk = walk.next();
+  if (chunk.cold) return uint64_t{0};
+  return __atomic_load_n(reinterpret_cast<uint64_t*>(chunk.memory()), __ATOMIC_ACQUIRE);
+}
+
+Result<> Mover::store(Va address, uint64_t value, uint32_t device) const {
+  PLAT_ASSIGN(range, take(address, sizeof(uint64_t), device, "devAddr"));
+  Walk walk(range, heap_.vmm().node());
+  const Chunk chunk = walk.next();
+  PLAT_TRY(chunk.bank->commit(chunk.page));
+  __atomic_store_n(reinterpret_cast<uint64_t*>(chunk.memory()), value, __ATOMIC_RELEASE);
+  return {};
+}
+
+Result<> Mover::check_segment(Va start, uint64_t size_bytes, const char* parameter) const {
+  if (report::severity(RuleId::SegmentStart) == rules::Severity::Off &&
+      report::severity(RuleId::SegmentRoom) == rules::Severity::Off) [[likely]]
+    return {};
+  const auto block = heap_.find(start);
+  if (!block) return {};
+  const bool media = block->tag.family == Family::Media || block->tag.family == Family::MediaMpi;
+  const uint64_t alignment = media ? 128 : 64;
+  PLAT_TRY(report::check_soft(is_aligned(start.value, alignment), RuleId::SegmentStart, parameter,
+                              "{:#x}, offset {} of the block of {} bytes at {:#x}, is no multiple of {}",
+                              start.value, start - block->start, block->block_bytes, block->start.value,
+                              alignment));
+  const uint64_t padding = media ? 32 : heap_.vmm().node().product().padding_bytes;
+  const uint64_t room = block->block_bytes - (start - block->start);
+  const uint64_t needed = align_up(size_bytes, 32) + padding;
+  return report::check_soft(needed <= room, RuleId::SegmentRoom, parameter,
+                            "a segment of {} bytes at offset {} owns {} bytes, the block of {} bytes at "
+                            "{:#x} has {} left there",
+                            size_bytes, start - block->start, needed, block->block_bytes, block->start.value,
+                            room);
+}
+
+}  // namespace plat::memory

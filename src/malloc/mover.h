@@ -1,0 +1,68 @@
+// Mover: copies, fills, loads and stores, now, in the calling thread.
+//
+// Addresses tell by themselves whether they are of a device. A device range is checked and pinned as a whole
+// before the first byte moves; memory is then reached through the bank. A page that was never written reads
+// as zeros without taking memory, and takes it when it is first written. An address of the host is used as
+// it is.
+#pragma once
+
+#include <functional>
+
+#include "malloc/locate.h"
+#include "vmm/translate.h"
+
+namespace plat::memory {
+
+class Mover {
+ public:
+  Mover(DeviceHeap& heap, const Locator& locator) : heap_(heap), locator_(locator) {}
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
+  struct Claim {  // what the call's kind says of an address that is no device's
+    bool target_on_device = false;
+    bool source_on_device = false;
+  };
+  // `device` is the physical number of the device that does the work. Names of parameters are for messages.
+  Result<> copy(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const;
+  Result<> copy(Va target, Va source, uint64_t size_bytes, uint32_t device) const {
+    return copy(target, source, size_bytes, device, Claim{});
+  }
+  // Rows of `width` bytes.
+  struct Area {
+    Va target;
+    uint64_t target_pitch = 0;
+    Va source;
+    uint64_t source_pitch = 0;
+    uint64_t width = 0;
+    uint64_t height = 0;
+  };
+  Result<> copy_2d(const Area& area, uint32_t device, Claim claim) const;
+
+  Result<> fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t device) const;
+  Result<> fill_words(Va target, uint64_t count, uint32_t value, uint32_t device) const;
+  // Eight aligned bytes at once.
+  Result<uint64_t> load(Va address, uint32_t device) const;
+  Result<> store(Va address, uint64_t value, uint32_t device) const;
+
+  // Whether the range could be copied now.
+  Result<> check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
+  // The rules for segments that are cut from a block, if the user wants them checked.
+  Result<> check_segment(Va start, uint64_t size_bytes, const char* parameter) const;
+
+ private:
+  Result<vmm::PinnedRange> take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
+  Error explain(Error error, Va start, uint64_t size_bytes) const;
+  Result<> probe(Va start, uint64_t size_bytes, const char* parameter) const;
+  Result<> write(const vmm::PinnedRange& range, const std::byte* source) const;
+  Result<> read(std::byte* target, const vmm::PinnedRange& range) const;
+  Result<> move(const vmm::PinnedRange& target, const vmm::PinnedRange& source) const;
+  Result<> fill_pattern(Va target, uint64_t size_bytes, uint32_t pattern, uint32_t device) const;
+
+  device::Bank& bank(uint32_t number) const { return *heap_.vmm().node().open_bank(number); }
+
+  DeviceHeap& heap_;
+  const Locator& locator_;
+};
+
+}  // namespace plat::memory

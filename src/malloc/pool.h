@@ -1,0 +1,126 @@
+// Pool: memory that is allocated and freed in the order of streams.
+//
+// A pool holds segments of device memory, each cut into chunks of whole 2 MiB pages. A chunk that was freed
+// remembers behind which work; it is handed out again where that work is known to come first: on the same
+// stream always, on others as the pool's attributes allow. Once its stream has been synchronised it is
+// anybody's. Segments without chunks in use go back to the device when more is held than the threshold says.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stream/stream.h"
+#include "vmm/vmm.h"
+
+namespace plat::memory {
+
+// One region of a pool. Tells, without a lock, which chunk is live around an address.
+class PoolSegment final : public vmm::SubBlocks {
+ public:
+  explicit PoolSegment(uint64_t size_bytes)
+      : pages(size_bytes / core::kPageBytes),
+        first_(std::make_unique<std::atomic<uint32_t>[]>(pages)),
+        live_(std::make_unique<std::atomic<uint64_t>[]>(pages)) {}
+
+  std::optional<Block> block_at(Va va) const override;
+  void open(Va chunk, uint64_t size_bytes);
+  // Back to what it was when it was made.
+  void reset();
+  void close(Va chunk) { live_[page_of(chunk)].store(0, std::memory_order_release); }
+
+  const uint64_t pages;
+  std::atomic<uint64_t> start{0};
+
+ private:
+  uint64_t page_of(Va va) const {
+    return (va.value - start.load(std::memory_order_acquire)) >> core::kPageShift;
+  }
+
+  std::unique_ptr<std::atomic<uint32_t>[]> first_;  // of each page: where its chunk starts
+  std::unique_ptr<std::atomic<uint64_t>[]> live_;   // by first page: size of the live chunk, or 0
+};
+
+struct PoolAttributes {
+  bool follow_events = false;
+  bool opportunistic = false;
+  bool internal_dependencies = false;
+  uint64_t release_threshold = 0;
+};
+
+// Segments of all pools. They are used again and never destroyed: whoever looks up an address may still hold
+// on to one.
+class SegmentStore {
+ public:
+  PoolSegment* take(uint64_t size_bytes);
+  void give_back(PoolSegment* segment);
+
+ private:
+  std::vector<std::unique_ptr<PoolSegment>> all_;
+  std::multimap<uint64_t, PoolSegment*> spare_;  // by pages
+};
+
+class Pool {
+ public:
+  Pool(vmm::Vmm& vmm, SegmentStore& segments, uint32_t bank, uint64_t max_bytes)
+      : vmm_(vmm), segments_(segments), bank_(bank), max_bytes_(max_bytes) {}
+
+  // Callers hold the mutex of the set that the pool belongs to.
+  struct Wait {  // what the stream must be made to wait for; stream 0 is nothing
+    stream::StreamId stream;
+    stream::Position position = 0;
+  };
+  Result<Va> allocate(uint64_t size_bytes, const stream::Runtime& streams, stream::StreamId stream,
+                      Wait& wait);
+  struct Freed {
+    uint64_t generation = 0;  // tells the chunk's lives apart
+    uint64_t size_bytes = 0;
+  };
+  // Frees behind what the stream was given up to the position; 0 for at once.
+  std::optional<Freed> free(Va va, stream::StreamId stream, stream::Position position);
+  // The free was reached: unless the chunk lives again, nothing may touch it any more.
+  void expire(Va va, uint64_t generation);
+  // The stream was synchronised: what was freed on it is anybody's, and too much of it is given back.
+  void settle(const stream::Runtime& streams);
+  // Gives idle segments back while more than `keep_bytes` are held; never less are kept, unless `below`.
+  void trim(uint64_t keep_bytes, bool below, const stream::Runtime& streams);
+
+  PoolAttributes attributes;
+  uint64_t max_bytes() const { return max_bytes_; }
+  uint64_t reserved_bytes() const { return reserved_; }
+  uint64_t used_bytes() const { return used_; }
+  uint64_t reserved_peak = 0;
+  uint64_t used_peak = 0;
+  bool destroyed = false;
+  uint32_t bank() const { return bank_; }
+
+ private:
+  struct Chunk {
+    uint64_t size_bytes = 0;
+    bool in_use = false;
+    uint64_t generation = 0;
+    stream::StreamId stream;  // 0: nothing to wait for
+    stream::Position position = 0;
+    PoolSegment* segment = nullptr;
+  };
+  using Chunks = std::map<uint64_t, Chunk>;  // by start
+
+  enum class Reuse { No, Yes, AfterWait };
+  Reuse may_reuse(const Chunk& chunk, const stream::Runtime& streams, stream::StreamId stream) const;
+  Va take(Chunks::iterator at, uint64_t size_bytes);
+  Result<Chunks::iterator> grow(uint64_t size_bytes, const stream::Runtime& streams);
+  Chunks::iterator merge(Chunks::iterator at);
+
+  vmm::Vmm& vmm_;
+  SegmentStore& segments_;
+  const uint32_t bank_;
+  const uint64_t max_bytes_;
+  Chunks chunks_;
+  uint64_t reserved_ = 0;
+  uint64_t used_ = 0;
+  uint64_t generations_ = 0;
+};
+
+}  // namespace plat::memory

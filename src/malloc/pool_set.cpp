@@ -1,0 +1,240 @@
+#include "malloc/pool_set.h"
+
+#include <cstring>
+
+#include "base/text.h"
+#include "rules/rules.h"
+
+namespace plat::memory {
+
+using core::kPageBytes;
+
+namespace {
+// Above the 48 bits of an address, so that no pointer is taken for a pool.
+constexpr uint64_t kHandleTag = uint64_t{0x50} << 52;
+}  // namespace
+
+Result<uint64_t> PoolSet::create(uint32_t bank, uint64_t max_bytes) {
+  PLAT_ASSIGN(opened, heap_.vmm().node().bank(bank));
+  const uint64_t capacity = opened->ledger().capacity_bytes();
+  if (max_bytes > capacity)
+    return fail(RuleId::PoolSize, "poolProps->maxSize", "maxSize is {} bytes, the device has {}", max_bytes,
+                capacity);
+  const uint64_t size = max_bytes == 0 ? align_down(capacity, kPageBytes) : align_up(max_bytes, kPageBytes);
+  const std::lock_guard lock(mutex_);
+  const uint64_t handle = kHandleTag | next_handle_++;
+  pool_count_.fetch_add(1, std::memory_order_release);
+  pools_.emplace(handle, std::make_unique<Pool>(heap_.vmm(), segments_, bank, size));
+  return handle;
+}
+
+Result<Pool*> PoolSet::find(uint64_t handle, RuleId rule) {
+  const auto found = pools_.find(handle);
+  if (found != pools_.end() && !found->second->destroyed) return found->second.get();
+  return fail(rule, "memPool", "{:#x} is {}", handle,
+              found != pools_.end() || (handle > kHandleTag && handle < (kHandleTag | next_handle_))
+                  ? "a pool that was destroyed"
+                  : "no pool");
+}
+
+Result<> PoolSet::destroy(uint64_t handle, const stream::Runtime& streams) {
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
+  // Blocks that are still in use keep theirs of the pool until they are freed.
+  pool->destroyed = true;
+  pool->trim(0, true, streams);
+  if (pool->reserved_bytes() == 0) pools_.erase(handle);
+  return {};
+}
+
+Result<> PoolSet::set(uint64_t handle, aclrtMemPoolAttr attribute, const void* value) {
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(pool, find(handle, RuleId::PoolAttributeArguments));
+  if (value == nullptr) return fail(RuleId::PoolAttributeArguments, "value", "value is null");
+  const auto flag = [&](bool& target) -> Result<> {
+    uint32_t word = 0;
+    std::memcpy(&word, value, sizeof(word));
+    if (word > 1) return fail(RuleId::PoolAttributeArguments, "value", "value is {}", word);
+    target = word != 0;
+    return {};
+  };
+  uint64_t number = 0;
+  switch (attribute) {
+    case ACL_RT_MEM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      return flag(pool->attributes.follow_events);
+    case ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC:
+      return flag(pool->attributes.opportunistic);
+    case ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+      return flag(pool->attributes.internal_dependencies);
+    case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
+      std::memcpy(&number, value, sizeof(number));
+      if (number > pool->max_bytes())
+        return fail(RuleId::PoolAttribute, "value", "the threshold is {} bytes, the pool has {}", number,
+                    pool->max_bytes());
+      pool->attributes.release_threshold = number;
+      return {};
+    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT:
+    case ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT:
+      return fail(RuleId::PoolAttributeArguments, "attr", "attribute {} cannot be set",
+                  static_cast<int>(attribute));
+    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH:
+    case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH:
+      std::memcpy(&number, value, sizeof(number));
+      if (number != 0) return fail(RuleId::PoolAttribute, "value", "a peak was to be set to {}", number);
+      (attribute == ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH ? pool->used_peak : pool->reserved_peak) = 0;
+      return {};
+  }
+  return fail(RuleId::PoolAttribute, "attr", "attr is {}", static_cast<int>(attribute));
+}
+
+Result<> PoolSet::get(uint64_t handle, aclrtMemPoolAttr attribute, void* value) {
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(pool, find(handle, RuleId::PoolAttributeArguments));
+  if (value == nullptr) return fail(RuleId::PoolAttributeArguments, "value", "value is null");
+  const auto flag = [&](bool is_set) -> Result<> {
+    const uint32_t word = is_set ? 1 : 0;
+    std::memcpy(value, &word, sizeof(word));
+    return {};
+  };
+  const auto number = [&](uint64_t bytes) -> Result<> {
+    std::memcpy(value, &bytes, sizeof(bytes));
+    return {};
+  };
+  switch (attribute) {
+    case ACL_RT_MEM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      return flag(pool->attributes.follow_events);
+    case ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC:
+      return flag(pool->attributes.opportunistic);
+    case ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+      return flag(pool->attributes.internal_dependencies);
+    case ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD:
+      return number(pool->attributes.release_threshold);
+    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT:
+      return number(pool->reserved_bytes());
+    case ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH:
+      return number(pool->reserved_peak);
+    case ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT:
+      return number(pool->used_bytes());
+    case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH:
+      return number(pool->used_peak);
+  }
+  return fail(RuleId::PoolAttribute, "attr", "attr is {}", static_cast<int>(attribute));
+}
+
+Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runtime& streams,
+                             stream::StreamId stream) {
+  PLAT_ASSIGN(resolved, streams.resolve(stream));
+  Va start;
+  Pool::Wait wait;
+  {
+    const std::lock_guard lock(mutex_);
+    PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
+    if (size_bytes > pool->max_bytes())
+      return fail(RuleId::PoolExhausted, "size", "asked for {} bytes, the pool has {}", size_bytes,
+                  pool->max_bytes());
+    PLAT_ASSIGN(allocated, pool->allocate(size_bytes, streams, resolved, wait));
+    start = allocated;
+    blocks_[start.value] = handle;
+    block_count_.store(blocks_.size(), std::memory_order_release);
+  }
+  heap_.history().allocated(start);
+  if (wait.stream.value == 0) return start;
+  // The stream is made to wait for the work that still uses the memory. Not under the mutex: queueing may run
+  // other work.
+  const auto queued = streams.enqueue_poll(resolved, [&streams, wait]() -> Result<bool> {
+    return streams.has_completed(wait.stream, wait.position);
+  });
+  if (queued) return start;
+  free_now(start);
+  return forward(queued.error());
+}
+
+Pool* PoolSet::owner_of(Va va) {
+  const auto block = blocks_.find(va.value);
+  return block == blocks_.end() ? nullptr : pools_.at(block->second).get();
+}
+
+Result<> PoolSet::free(Va va, stream::Runtime& streams, stream::StreamId stream) {
+  PLAT_ASSIGN(resolved, streams.resolve(stream));
+  uint64_t handle = 0;
+  Pool::Freed freed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (Pool* pool = owner_of(va)) {
+      handle = blocks_.at(va.value);
+      PLAT_ASSIGN(position, streams.position(resolved));
+      // The free itself is queued behind this place, so it takes the next one.
+      freed = *pool->free(va, resolved, position + 1);
+      blocks_.erase(va.value);
+      block_count_.store(blocks_.size(), std::memory_order_release);
+      heap_.history().freed(va, freed.size_bytes, "aclrtMemPoolFreeAsync");
+    }
+  }
+  if (handle != 0) {
+    PLAT_TRY(streams.enqueue(resolved, [this, handle, va, freed]() -> Result<> {
+      const std::lock_guard lock(mutex_);
+      const auto pool = pools_.find(handle);
+      if (pool != pools_.end()) pool->second->expire(va, freed.generation);
+      return {};
+    }));
+    return {};
+  }
+  const auto block = heap_.find(va);
+  if (!block || block->start != va) {
+    const std::string known = heap_.history().tell(va);
+    return fail(RuleId::PoolFree, "ptr", "{}",
+                known.empty() ? fmt::format("{:#x} is the start of no block", va.value) : known);
+  }
+  PLAT_TRY(streams.enqueue(resolved, [heap = &heap_, va, family = block->tag.family]() {
+    return heap->free(va, family, "aclrtMemPoolFreeAsync");
+  }));
+  return {};
+}
+
+bool PoolSet::free_now(Va va) {
+  if (block_count_.load(std::memory_order_acquire) == 0) [[likely]]
+    return false;
+  const std::lock_guard lock(mutex_);
+  Pool* pool = owner_of(va);
+  if (pool == nullptr) return false;
+  const auto freed = pool->free(va, stream::StreamId{}, 0);
+  heap_.history().freed(va, freed->size_bytes, "aclrtFree");
+  blocks_.erase(va.value);
+  block_count_.store(blocks_.size(), std::memory_order_release);
+  return true;
+}
+
+Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams) {
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
+  if (keep_bytes < pool->used_bytes() || keep_bytes > pool->max_bytes())
+    return fail(RuleId::PoolTrim, "minBytesToKeep", "minBytesToKeep is {}, {} are in use, the pool has {}",
+                keep_bytes, pool->used_bytes(), pool->max_bytes());
+  pool->trim(keep_bytes, false, streams);
+  return {};
+}
+
+void PoolSet::synchronized(const stream::Runtime& streams) {
+  if (pool_count_.load(std::memory_order_acquire) == 0) [[likely]]
+    return;
+  const std::lock_guard lock(mutex_);
+  for (auto at = pools_.begin(); at != pools_.end();) {
+    at->second->settle(streams);
+    at = at->second->destroyed && at->second->reserved_bytes() == 0 ? pools_.erase(at) : std::next(at);
+  }
+}
+
+bool PoolSet::reclaim(uint32_t bank, const stream::Runtime& streams) {
+  const std::lock_guard lock(mutex_);
+  uint64_t before = 0;
+  uint64_t after = 0;
+  for (auto& [handle, pool] : pools_) {
+    if (pool->bank() != bank) continue;
+    before += pool->reserved_bytes();
+    pool->trim(0, true, streams);
+    after += pool->reserved_bytes();
+  }
+  return after < before;
+}
+
+}  // namespace plat::memory

@@ -1,0 +1,55 @@
+// PoolSet: the pools of this process, found by handle and by address.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "acl/acl_rt_memory_soma.h"
+#include "malloc/device_heap.h"
+#include "malloc/pool.h"
+
+namespace plat::memory {
+
+class PoolSet {
+ public:
+  explicit PoolSet(DeviceHeap& heap) : heap_(heap) {}
+  PoolSet(const PoolSet&) = delete;
+  PoolSet& operator=(const PoolSet&) = delete;
+
+  // `bank` is the device's physical number; a size of 0 is the whole device.
+  Result<uint64_t> create(uint32_t bank, uint64_t max_bytes);
+  Result<> destroy(uint64_t handle, const stream::Runtime& streams);
+  // `value` is what the attribute's type says.
+  Result<> set(uint64_t handle, aclrtMemPoolAttr attribute, const void* value);
+  Result<> get(uint64_t handle, aclrtMemPoolAttr attribute, void* value);
+
+  Result<Va> allocate(uint64_t handle, uint64_t size_bytes, stream::Runtime& streams,
+                      stream::StreamId stream);
+  // Also frees blocks of the heap, in stream order.
+  Result<> free(Va va, stream::Runtime& streams, stream::StreamId stream);
+  // At once. False when the address is of no pool.
+  bool free_now(Va va);
+  Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams);
+
+  // A stream or the device was synchronised: the moment to give back what is too much.
+  void synchronized(const stream::Runtime& streams);
+  // The device is full: gives back whatever is idle. True if it was anything.
+  bool reclaim(uint32_t bank, const stream::Runtime& streams);
+
+ private:
+  Result<Pool*> find(uint64_t handle, RuleId rule);
+  Pool* owner_of(Va va);
+
+  DeviceHeap& heap_;
+  std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_ and before a stream's
+  SegmentStore segments_;
+  std::map<uint64_t, std::unique_ptr<Pool>> pools_;
+  std::map<uint64_t, uint64_t> blocks_;  // of live blocks: start -> pool
+  uint64_t next_handle_ = 1;
+  // Read without the mutex, because most programs have no pool: live blocks, and pools ever made.
+  std::atomic<size_t> block_count_{0};
+  std::atomic<size_t> pool_count_{0};
+};
+
+}  // namespace plat::memory

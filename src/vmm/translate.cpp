@@ -1,0 +1,126 @@
+#include "vmm/translate.h"
+
+#include "base/text.h"
+#include "rules/rules.h"
+
+namespace plat::vmm {
+
+namespace {
+
+// Counts one more user, unless the mapping is being taken down.
+bool pin(const Mapping& mapping) {
+  int32_t users = mapping.users.load(std::memory_order_relaxed);
+  while (users >= 0)
+    if (mapping.users.compare_exchange_weak(users, users + 1, std::memory_order_acquire)) return true;
+  return false;
+}
+
+void unpin_one(const Mapping& mapping) { mapping.users.fetch_sub(1, std::memory_order_release); }
+
+bool may_access(const Mapping& mapping, uint32_t device) {
+  const uint64_t devices = mapping.device_access.load(std::memory_order_acquire);
+  const uint32_t owner = mapping.bank.load(std::memory_order_relaxed);
+  const bool owner_may = owner != device::kHostBank && (devices >> owner & 1) != 0;
+  const bool device_may = device < device::kMaxDevices && (devices >> device & 1) != 0;
+  return owner_may || device_may || mapping.host_access.load(std::memory_order_acquire);
+}
+
+Error hole(const AddressSpace& space, Va start, uint64_t size_bytes, Va at, const char* parameter) {
+  return Error{RuleId::CopyHole, parameter,
+               fmt::format("[{:#x}, {:#x}), {} bytes: {:#x}, at offset {}, is {}", start.value,
+                           start.value + size_bytes, size_bytes, at.value, at - start, describe(space, at))};
+}
+
+// Whether the range is inside what was allocated as one. The mapping is pinned.
+Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const char* parameter) {
+  const uint64_t mapping_start = mapping.start.load(std::memory_order_relaxed);
+  const uint64_t mapping_size = mapping.size_bytes.load(std::memory_order_relaxed);
+  if (at != start)  // the range began in a mapping of the client's and runs into memory of another kind
+    return fail(RuleId::CopyPastEnd, parameter,
+                "[{:#x}, {:#x}) runs at offset {} out of its mappings and into an allocation", start.value,
+                end.value, at - start);
+  SubBlocks::Block block{Va{mapping_start}, mapping_size};
+  if (const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed)) {
+    const auto found = blocks->block_at(at);
+    if (!found)
+      return fail(RuleId::CopyFreed, parameter,
+                  "[{:#x}, {:#x}): no live block is at {:#x}, in the device memory of {} at {:#x}",
+                  start.value, end.value, at.value, format_bytes(mapping_size), mapping_start);
+    block = *found;
+  }
+  const uint64_t offset = at - block.start;
+  const uint64_t size_bytes = end - at;
+  if (size_bytes <= block.size_bytes - offset) [[likely]]
+    return {};
+  return fail(RuleId::CopyPastEnd, parameter,
+              "{} bytes at offset {} of the block of {} bytes at {:#x} pass its end by {} bytes", size_bytes,
+              offset, block.size_bytes, block.start.value, size_bytes - (block.size_bytes - offset));
+}
+
+}  // namespace
+
+std::string describe(const AddressSpace& space, Va va) {
+  const uint32_t index = space.reservation_at(va);
+  const Reservation* range = index == kNone ? nullptr : space.reservation(index);
+  if (range == nullptr) return "no device memory";
+  const uint64_t range_start = range->start.load(std::memory_order_acquire);
+  const uint64_t range_size = range->size_bytes.load(std::memory_order_acquire);
+  return fmt::format(
+      "{} (offset {} of the reservation of {} at {:#x})",
+      space.entry(va).tag() == PageEntry::Mapped ? "being unmapped" : "reserved, but nothing is mapped there",
+      va.value - range_start, format_bytes(range_size), range_start);
+}
+
+Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint64_t size_bytes,
+                                      uint32_t device, const char* parameter) {
+  if (size_bytes > UINT64_MAX - start.value)
+    return fail(RuleId::CopyHole, parameter, "{} bytes at {:#x} pass the end of all addresses", size_bytes,
+                start.value);
+  PinnedRange range;
+  range.space_ = &space;
+  range.start_ = start;
+  range.end_ = start;
+  const Va end = start + size_bytes;
+  for (Va at = start; at < end;) {
+    const PageEntry entry = space.entry(at);
+    if (entry.tag() != PageEntry::Mapped) [[unlikely]]
+      return forward(hole(space, start, size_bytes, at, parameter));
+    const Mapping& mapping = *space.mapping(entry.mapping());
+    if (!pin(mapping)) [[unlikely]] {
+      if (space.entry(at).raw != entry.raw) continue;  // already gone, or something else by now
+      return forward(hole(space, start, size_bytes, at, parameter));
+    }
+    if (space.entry(at).raw != entry.raw) [[unlikely]] {  // the mapping was given a new life elsewhere
+      unpin_one(mapping);
+      continue;
+    }
+    const Va mapping_end{mapping.start.load(std::memory_order_relaxed) +
+                         mapping.size_bytes.load(std::memory_order_relaxed)};
+    Result<> allowed;
+    if (!may_access(mapping, device)) [[unlikely]]
+      allowed = fail(RuleId::CopyAccess, parameter,
+                     "the mapping of {} bytes at {:#x} was made without access and nobody was granted any",
+                     mapping.size_bytes.load(std::memory_order_relaxed),
+                     mapping.start.load(std::memory_order_relaxed));
+    else if (mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
+      allowed = check_allocation(mapping, start, at, end, parameter);
+    if (!allowed) [[unlikely]] {
+      unpin_one(mapping);
+      return forward(allowed.error());
+    }
+    range.end_ = std::min(end, mapping_end);
+    at = range.end_;
+  }
+  return range;
+}
+
+void PinnedRange::unpin(Va end) {
+  for (Va at = start_; at < end;) {
+    const Mapping& mapping = *space_->mapping(space_->entry(at).mapping());
+    at = Va{mapping.start.load(std::memory_order_relaxed) +
+            mapping.size_bytes.load(std::memory_order_relaxed)};
+    unpin_one(mapping);  // last: from here on the mapping may go
+  }
+}
+
+}  // namespace plat::vmm

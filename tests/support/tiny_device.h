@@ -1,0 +1,51 @@
+// A machine of this test's own with small devices, and everything above it up to the mover.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "malloc/malloc.h"
+#include "vmm/vmm.h"
+
+namespace plat::testing {
+
+inline device::Config tiny_config(std::map<std::string, std::string> more = {}) {
+  std::map<std::string, std::string> values = {{"PLAT_NODE", "private"},
+                                               {"PLAT_CAPACITY", "64MiB"},
+                                               {"PLAT_DEVICES", "2"},
+                                               {"PLAT_QUIET", "1"},
+                                               {"PLAT_LOG", "off"}};
+  for (auto& [name, value] : more) values[name] = value;
+  return device::read_config([&](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+struct TinyDevice {
+  explicit TinyDevice(std::map<std::string, std::string> more = {})
+      : node(tiny_config(std::move(more))),
+        vmm(node),
+        heap(vmm),
+        locator(heap, hosts),
+        mover(heap, locator) {}
+
+  Result<Va> malloc(uint64_t size, uint32_t policy = ACL_MEM_MALLOC_HUGE_FIRST,
+                    memory::Call call = memory::Call::Malloc) {
+    PLAT_ASSIGN(plan, memory::plan(node.product(), call, size, policy));
+    return heap.allocate(plan, 0, memory::kModuleApp,
+                         call == memory::Call::Media ? memory::Family::Media : memory::Family::Device);
+  }
+  Result<> free(Va va) { return heap.free(va, memory::Family::Device, "aclrtFree"); }
+  uint64_t free_bytes() { return (*node.bank(0))->ledger().usage().free_bytes; }
+  uint64_t free_huge_bytes() { return (*node.bank(0))->ledger().usage().free_page_bytes; }
+
+  device::Node node;
+  vmm::Vmm vmm;
+  memory::DeviceHeap heap;
+  memory::HostHeap hosts;
+  memory::Locator locator;
+  memory::Mover mover;
+};
+
+}  // namespace plat::testing

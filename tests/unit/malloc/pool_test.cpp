@@ -1,0 +1,166 @@
+// Stream-ordered pools: which freed memory a stream may have again, and what is given back when.
+#include <gtest/gtest.h>
+
+#include "malloc/pool_set.h"
+#include "rules/rules.h"
+#include "support/tiny_device.h"
+
+namespace plat::memory {
+namespace {
+
+using stream::StreamId;
+
+struct Pools : ::testing::Test {
+  testing::TinyDevice tiny;
+  stream::Runtime streams{stream::Options{}};
+  PoolSet pools{tiny.heap};
+  StreamId one, two;
+  uint64_t pool = 0;
+
+  void SetUp() override {
+    ASSERT_TRUE(streams.set_device(0));
+    one = streams.create_stream(0, 0).value();
+    two = streams.create_stream(0, 0).value();
+    pool = pools.create(0, 16_MiB).value();
+  }
+  void TearDown() override {
+    gate = true;
+    ASSERT_TRUE(streams.synchronize_device());
+  }
+
+  Va allocate(uint64_t size, StreamId stream) { return pools.allocate(pool, size, streams, stream).value(); }
+  void allow(aclrtMemPoolAttr attribute) {
+    const uint32_t on = 1;
+    ASSERT_TRUE(pools.set(pool, attribute, &on));
+  }
+  uint64_t get(aclrtMemPoolAttr attribute) {
+    uint64_t value = 0;
+    EXPECT_TRUE(pools.get(pool, attribute, &value));
+    return value;
+  }
+  // The stream stops here until the gate opens.
+  void block(StreamId stream) {
+    ASSERT_TRUE(streams.enqueue_poll(stream, [this]() -> Result<bool> { return gate.load(); }));
+  }
+  void sync(StreamId stream) {
+    ASSERT_TRUE(streams.synchronize(stream));
+    pools.synchronized(streams);
+  }
+
+  std::atomic<bool> gate{false};
+};
+
+TEST_F(Pools, TheSameStreamReusesAtOnce) {
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  EXPECT_EQ(allocate(1, one), first);
+  gate = true;
+}
+
+TEST_F(Pools, OtherStreamsDoNotReuseUnlessAllowed) {
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  ASSERT_TRUE(streams.synchronize(one));
+  EXPECT_NE(allocate(2_MiB, two), first);
+}
+
+TEST_F(Pools, SynchronisedMemoryIsAnybodys) {
+  const uint64_t threshold = 16_MiB;
+  ASSERT_TRUE(pools.set(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  sync(one);
+  EXPECT_EQ(allocate(2_MiB, two), first);
+}
+
+TEST_F(Pools, OpportunisticReuseNeedsCompletedWork) {
+  allow(ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC);
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  EXPECT_NE(allocate(2_MiB, two), first);
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(one));
+  EXPECT_EQ(allocate(2_MiB, two), first);
+}
+
+TEST_F(Pools, EventsLetAnotherStreamReuse) {
+  allow(ACL_RT_MEM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES);
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  const Va before = allocate(2_MiB, two);
+  EXPECT_NE(before, first);
+  const auto event = streams.create_event(stream::EventKind::Plain, 0xB).value();
+  ASSERT_TRUE(streams.record(event, one));
+  ASSERT_TRUE(streams.wait_event(two, event));
+  EXPECT_EQ(allocate(2_MiB, two), first);
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(two));
+}
+
+TEST_F(Pools, InternalDependenciesMakeTheStreamWait) {
+  allow(ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  EXPECT_EQ(allocate(2_MiB, two), first);
+  EXPECT_FALSE(streams.is_complete(two).value());
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(two));
+}
+
+TEST_F(Pools, ThresholdDecidesWhatIsKeptAtSynchronisation) {
+  const uint64_t before = tiny.free_bytes();
+  ASSERT_TRUE(pools.free(allocate(4_MiB, one), streams, one));
+  EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 4_MiB);
+  sync(one);
+  EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 0u);
+  EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH), 4_MiB);
+  EXPECT_EQ(tiny.free_bytes(), before);
+}
+
+TEST_F(Pools, CopiesSeeBlocksUntilTheirFreeIsReached) {
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  int value = 3;
+  ASSERT_TRUE(pools.free(first, streams, one));
+  EXPECT_TRUE(tiny.mover.copy(first, va_of(&value), 4, 0));  // queued before the free, so to speak
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(one));
+  EXPECT_EQ(tiny.mover.copy(first, va_of(&value), 4, 0).error().rule, RuleId::CopyFreed);
+}
+
+TEST_F(Pools, ChunksSplitAndMerge) {
+  const Va whole = allocate(8_MiB, one);
+  ASSERT_TRUE(pools.free(whole, streams, one));
+  const Va left = allocate(2_MiB, one);
+  const Va right = allocate(6_MiB, one);
+  EXPECT_EQ(left, whole);
+  EXPECT_EQ(right, whole + 2_MiB);
+  ASSERT_TRUE(pools.free(left, streams, one));
+  ASSERT_TRUE(pools.free(right, streams, one));
+  EXPECT_EQ(allocate(8_MiB, one), whole);
+  EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT), 8_MiB);
+}
+
+TEST_F(Pools, AFullDeviceTakesBackWhatPoolsHold) {
+  tiny.heap.set_reclaim([&](uint32_t bank) { return pools.reclaim(bank, streams); });
+  ASSERT_TRUE(pools.free(allocate(16_MiB, one), streams, one));
+  ASSERT_TRUE(streams.synchronize(one));
+  EXPECT_TRUE(tiny.malloc(64_MiB, ACL_MEM_MALLOC_HUGE_ONLY, Call::Align32));
+}
+
+TEST_F(Pools, DestroyedPoolsKeepTheirLiveBlocks) {
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.destroy(pool, streams));
+  int value = 3;
+  EXPECT_TRUE(tiny.mover.copy(first, va_of(&value), 4, 0));
+  ASSERT_TRUE(pools.free(first, streams, one));
+  sync(one);
+  EXPECT_EQ(tiny.free_bytes(), 64_MiB);
+}
+
+}  // namespace
+}  // namespace plat::memory
