@@ -9,9 +9,9 @@ include(CMakePackageConfigHelpers)
 # Libraries of a toolkit live in lib64 on every distribution: loaders cut their own path at that name.
 set(PLAT_LIBDIR lib64)
 
-# plat_install_library(target): a shared library that clients link as Plat::<target>.
-function(plat_install_library target)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "")
+# plat_install_library(target name): a shared library that clients link as Plat::<name>.
+function(plat_install_library target name)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "" EXPORT_NAME ${name})
   install(TARGETS ${target} EXPORT PlatTargets LIBRARY DESTINATION ${PLAT_LIBDIR} INCLUDES DESTINATION include)
 endfunction()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job: the seven steps of Ascend virtual memory, on the built-in software device.
+# The seven steps of Ascend virtual memory, on a machine of their own: what others hold does not change the account.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec build/dev/bin/plat run -- build/dev/bin/example_seven_steps
+exec build/dev/bin/plat run --devices 1 -- build/dev/bin/example_seven_steps

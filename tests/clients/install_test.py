@@ -46,14 +46,14 @@ def sourced(tree, script, shell="bash", **extra):
 
 def test_the_tree_is_laid_out_as_ascend_users_know_it(tree):
     for path in ("include/acl/acl.h", "include/acl/acl_rt.h", "lib64/libascendcl.so", "lib64/libacl_rt.so",
-                 "lib64/libacl_dvpp.so", "bin/plat", "python/site-packages", "set_env.sh",
+                 "lib64/libacl_dvpp.so", "lib64/libms_tools_ext.so", "include/mstx/ms_tools_ext.h", "bin/plat", "python/site-packages", "set_env.sh",
                  "lib64/cmake/Plat/PlatConfig.cmake", "lib64/pkgconfig/ascendcl.pc"):
         assert (tree / path).exists(), path
     assert os.readlink(tree / "lib64/libacl_rt.so") == "libascendcl.so"
 
 
 def test_nothing_in_the_tree_has_a_run_path(tree):
-    for path in "bin/plat", "lib64/libascendcl.so":
+    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so":
         assert "PATH)" not in run("readelf", "-d", tree / path)
 
 

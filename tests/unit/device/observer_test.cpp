@@ -1,0 +1,110 @@
+// Looking at a device from outside, and removing what nobody uses. Here the process looks at itself; the
+// tests of the plat command do it with other processes.
+#include "device/observer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "base/units.h"
+#include "device/machines.h"
+#include "device/node.h"
+
+namespace plat::device {
+namespace {
+
+class Observing : public ::testing::Test {
+ protected:
+  Observing() {
+    std::string pattern = ::testing::TempDir() + "observer-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    path_ = Node::control_path(directory_, "m", 0);
+  }
+  ~Observing() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Ledger> join() {
+    LedgerOptions options;
+    options.control_path = path_;
+    options.capacity_bytes = 64_MiB;
+    options.product = "a2";
+    auto ledger = Ledger::attach(options);
+    EXPECT_TRUE(ledger) << ledger.error().detail;
+    return ledger ? std::move(*ledger) : nullptr;
+  }
+
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(Observing, ADeviceThatNobodyUsesIsIdleAndStaysUntouched) {
+  EXPECT_EQ(observe(path_).state, ObserveState::Idle);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(Observing, SaysTheSameAsTheLedger) {
+  auto ledger = join();
+  const uint32_t block = *ledger->allocate(3, {});
+  Observation seen = observe(path_);
+  ASSERT_EQ(seen.state, ObserveState::Live);
+  EXPECT_EQ(seen.view.product, "a2");
+  EXPECT_EQ(seen.view.capacity_bytes, 64_MiB);
+  EXPECT_EQ(seen.view.free_bytes, ledger->usage().free_bytes);
+  ASSERT_EQ(seen.view.holders.size(), 1u);
+  EXPECT_EQ(seen.view.holders[0].pid, getpid());
+  EXPECT_EQ(seen.view.holders[0].bytes, 6_MiB);
+  EXPECT_EQ(seen.view.holders[0].blocks, 1u);
+  EXPECT_TRUE(seen.view.was_locked);
+  EXPECT_EQ(seen.view.difference, "");
+  ledger->release(block);
+  EXPECT_EQ(observe(path_).view.free_bytes, 64_MiB);
+  ledger.reset();
+  EXPECT_EQ(observe(path_).state, ObserveState::Idle);
+}
+
+TEST_F(Observing, DoesNotWaitForAHolderOfTheLock) {
+  auto ledger = join();
+  const Ledger::Lock lock(*ledger);
+  const Observation seen = observe(path_);
+  EXPECT_EQ(seen.state, ObserveState::Live);
+  EXPECT_FALSE(seen.view.was_locked);
+}
+
+TEST_F(Observing, FindsMachinesByTheirFiles) {
+  for (const char* name : {"m-dev0", "m-dev1", "m-host", "a-b-dev7", "a-b-dev7.data", "notes", "x-dev99"})
+    close(os::open_private_file(directory_ + "/" + name, true).release());
+  const auto machines = find_machines(directory_);
+  ASSERT_EQ(machines.size(), 2u);
+  EXPECT_EQ(machines[0].node, "a-b");
+  EXPECT_EQ(machines[0].banks, std::vector<uint32_t>{7});
+  EXPECT_EQ(machines[1].banks, (std::vector<uint32_t>{0, 1, kHostBank}));
+  remove_machine(directory_, machines[0], false);
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/a-b-dev7.data"));
+}
+
+TEST_F(Observing, AMachineInUseIsNotRemoved) {
+  auto ledger = join();
+  const auto removals = remove_machine(directory_, {"m", {0}}, false);
+  ASSERT_EQ(removals.size(), 1u);
+  EXPECT_TRUE(removals[0].in_use);
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+// A process that opens the file just before it is removed must not end up alone on a file that has no name.
+TEST_F(Observing, WhoJoinsDuringARemovalIsFoundByOthers) {
+  std::atomic<bool> done{false};
+  std::thread remover([&] {
+    while (!done) remove_machine(directory_, {"m", {0}}, false);
+  });
+  for (int i = 0; i < 100; ++i) {
+    auto ledger = join();
+    EXPECT_EQ(observe(path_).state, ObserveState::Live);
+  }
+  done = true;
+  remover.join();
+}
+
+}  // namespace
+}  // namespace plat::device
