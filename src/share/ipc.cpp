@@ -93,7 +93,7 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
   }
   std::string key = fmt::format("{}{:02x}{:08x}{:016x}", kPrefix, entry.bank(), index, random);
   key.resize(kKeyLength, '0');
-  exports_[key] = Exported{bank, index, start, size_bytes};
+  exports_[key] = Exported{bank, index, start, block_start};
   export_count_.store(exports_.size(), std::memory_order_release);
   return key;
 }
@@ -207,13 +207,12 @@ Result<> Ipc::close(const std::string& key) {
   return {};
 }
 
-void Ipc::forget(Va start, uint64_t size_bytes) {
+void Ipc::forget(Va block_start) {
   if (export_count_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
   for (auto it = exports_.begin(); it != exports_.end();) {
     const Exported& exported = it->second;
-    if (exported.start.value >= start.value + size_bytes ||
-        start.value >= exported.start.value + exported.size_bytes) {
+    if (exported.block_start != block_start) {
       ++it;
       continue;
     }

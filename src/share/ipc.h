@@ -23,9 +23,8 @@ class Ipc {
   // Undoes one import, or ends an export.
   Result<> close(const std::string& key);
 
-  // The block [start, start + size) is about to be freed: its keys end with it. Cheap while nothing is
-  // exported.
-  void forget(Va start, uint64_t size_bytes);
+  // The block that starts there was freed: its keys end with it. Cheap while nothing is exported.
+  void forget(Va block_start);
 
  private:
   struct Parsed {
@@ -36,7 +35,7 @@ class Ipc {
     device::Bank* bank;
     uint32_t index;
     Va start;
-    uint64_t size_bytes;
+    Va block_start;
   };
   struct Imported {
     Va region;

@@ -1,5 +1,5 @@
-// A copy that is under way keeps its mapping. To hold a copy still, its source is a page that faults; the handler of the
-// fault waits until the test has seen what it wants to see.
+// A copy that is under way keeps its mapping. To hold a copy still, its source is a page that faults; the
+// handler of the fault waits until the test has seen what it wants to see.
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -29,7 +29,8 @@ RULE_BROKEN(UnmapBusy) {
   Memory m;
   m.map();
   source_page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_OK(aclrtMemcpy(m.va, 4096, source_page, 4096, ACL_MEMCPY_HOST_TO_DEVICE));  // the device page is there now
+  EXPECT_OK(
+      aclrtMemcpy(m.va, 4096, source_page, 4096, ACL_MEMCPY_HOST_TO_DEVICE));  // the device page is there now
   mprotect(source_page, 4096, PROT_NONE);
   std::thread copier([&] {
     EXPECT_OK(aclrtSetDevice(0));

@@ -15,7 +15,8 @@ using test::Peer;
 
 constexpr uint64_t kEverybody = ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 constexpr size_t kKeyBytes = 65;
-#define ON_SHARED_MACHINE {"PLAT_NODE", "shared"}
+#define ON_SHARED_MACHINE \
+  { "PLAT_NODE", "shared" }
 
 void* block(size_t size) {
   void* pointer = nullptr;
@@ -30,9 +31,7 @@ std::string export_key(void* pointer, size_t size, uint64_t flags = 0) {
   return key;
 }
 
-void fill(void* pointer, size_t size, char value) {
-  EXPECT_OK(aclrtMemset(pointer, size, value, size));
-}
+void fill(void* pointer, size_t size, char value) { EXPECT_OK(aclrtMemset(pointer, size, value, size)); }
 
 char byte_at(const void* pointer, size_t at) {
   char value = 0;
@@ -95,7 +94,8 @@ RULE_BROKEN(IpcUnknown) {
   int32_t pid = 1;
   std::string other = key;
   other[20] = other[20] == 'a' ? 'b' : 'a';
-  for (const std::string& wrong : {std::string("nonsense"), std::string(), key.substr(0, 63), other, std::string(64, 'f')}) {
+  for (const std::string& wrong :
+       {std::string("nonsense"), std::string(), key.substr(0, 63), other, std::string(64, 'f')}) {
     EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, wrong.c_str(), 0));
     EXPECT_BREAKS(aclrtIpcMemSetImportPid(wrong.c_str(), &pid, 1));
     EXPECT_BREAKS(aclrtIpcMemClose(wrong.c_str()));
@@ -106,8 +106,12 @@ RULE_BROKEN(IpcUnknown) {
 }
 RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
   // Write there, read at home; small and large blocks alike.
-  for (const size_t size : {size_t{3000}, size_t{6_MiB}}) {
-    Peer exporter(exporter_of(size, kEverybody));
+  const size_t sizes[2] = {3000, 6_MiB};
+  Peer small(exporter_of(sizes[0], kEverybody));
+  Peer large(exporter_of(sizes[1], kEverybody));
+  for (Peer* which : {&small, &large}) {
+    Peer& exporter = *which;
+    const size_t size = sizes[which == &large];
     const std::string key = exporter.channel().receive_text();
     EXPECT_OK(aclrtSetDevice(0));
     void* imported = nullptr;
@@ -124,10 +128,10 @@ RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
     EXPECT_EQ(byte_at(imported, 0), 9);  // the importer keeps the memory alive
     EXPECT_OK(aclrtIpcMemClose(key.c_str()));
     EXPECT_NE(aclrtFree(imported), ACL_SUCCESS);  // an error, and no crash
-    size_t free_bytes = 0, total_bytes = 0;
-    EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
-    EXPECT_EQ(free_bytes, total_bytes);
   }
+  size_t free_bytes = 0, total_bytes = 0;
+  EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+  EXPECT_EQ(free_bytes, total_bytes);
 }
 
 RULE_BROKEN(IpcDenied, ON_SHARED_MACHINE) {
@@ -194,7 +198,8 @@ RULE_BROKEN(IpcFull) {
   EXPECT_OK(aclrtSetDevice(0));
   void* pointer = block(4096);
   char key[kKeyBytes] = {};
-  for (int i = 0; i < 16384; ++i) ASSERT_EQ(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0), ACL_SUCCESS);
+  for (int i = 0; i < 16384; ++i)
+    ASSERT_EQ(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0), ACL_SUCCESS);
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0));
   EXPECT_OK(aclrtIpcMemClose(key));
   EXPECT_OK(aclrtIpcMemGetExportKey(pointer, 64, key, sizeof key, 0));
@@ -221,7 +226,8 @@ RULE_KEPT(OutOfHostMemory) {
 }
 
 RULE_BROKEN(HostTouch) {
-  // The report comes from a signal, not from a call; tests/process/fault_test.cpp reads it. Here: the program does not go on.
+  // The report comes from a signal, not from a call; tests/process/fault_test.cpp reads it. Here: the program
+  // does not go on.
   Peer toucher([](Channel&) {
     setenv("PLAT_LOG", "off", 1);
     Memory m;
