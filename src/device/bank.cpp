@@ -34,7 +34,7 @@ Bank::~Bank() {
   if (alias_ != nullptr) os::unmap(alias_, ledger_->capacity_bytes());
 }
 
-Result<uint32_t> Bank::allocate(uint32_t page_count, const BlockInfo& info) {
+Result<uint32_t> Bank::allocate(uint64_t page_count, const BlockInfo& info) {
   PLAT_ASSIGN(handle, ledger_->allocate(page_count, info));
   if (!commit_eagerly_) return handle;
   Result<> committed;

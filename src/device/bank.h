@@ -24,7 +24,7 @@ class Bank {
   Ledger& ledger() { return *ledger_; }
   uint32_t device_number() const { return device_number_; }
 
-  Result<uint32_t> allocate(uint32_t page_count, const BlockInfo& info);
+  Result<uint32_t> allocate(uint64_t page_count, const BlockInfo& info);
   void release(uint32_t handle) { ledger_->release(handle); }
 
   // The page's memory. Reading a page that was never written takes memory for it; see is_committed.

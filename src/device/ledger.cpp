@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/page_table.h"
+#include "device/config.h"
 #include "device/crash.h"
 #include "rules/rules.h"
 
@@ -30,9 +31,10 @@ unsigned holder_count(const HandleRecord& record) {
 }  // namespace
 
 // Chains `count` free pages, contiguous if there is such a run, and marks them used. The head, index + 1.
-std::optional<uint32_t> Ledger::take_pages_locked(uint32_t count) {
+std::optional<uint32_t> Ledger::take_pages_locked(uint64_t wanted) {
   LedgerHeader& h = *header_;
-  if (count == 0 || count > h.free_pages) return std::nullopt;
+  if (wanted == 0 || wanted > h.free_pages) return std::nullopt;
+  const auto count = static_cast<uint32_t>(wanted);
   const auto chain = [&](uint32_t page, uint32_t next) {
     core::set_bit(page_bits(), page);
     pages_[page].next = next;
@@ -60,7 +62,7 @@ std::optional<uint32_t> Ledger::take_pages_locked(uint32_t count) {
   return head;
 }
 
-Result<uint32_t> Ledger::allocate(uint32_t page_count, const BlockInfo& info) {
+Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
   for (int attempt = 0;; ++attempt) {
     {
       const Lock lock(*this);
@@ -72,7 +74,7 @@ Result<uint32_t> Ledger::allocate(uint32_t page_count, const BlockInfo& info) {
         HandleRecord& record = handles_[*handle];
         record.generation += 1;
         record.first_page = *first_page;
-        record.page_count = page_count;
+        record.page_count = static_cast<uint32_t>(page_count);
         std::fill(std::begin(record.holders), std::end(record.holders), 0);
         holder_word(record, slot_) = holder_bit(slot_);
         record.scrubber = 0;
@@ -240,14 +242,15 @@ std::vector<Holder> Ledger::holders() {
   return holders_locked();
 }
 
-Error Ledger::out_of_memory(uint32_t page_count) {
+Error Ledger::out_of_memory(uint64_t page_count) {
   const Lock lock(*this);
   const LedgerHeader& h = *header_;
-  const uint64_t asked = uint64_t{page_count} * core::kPageBytes;
+  const uint64_t asked = page_count * core::kPageBytes;
+  const std::string where =
+      h.device_number < kMaxDevices ? fmt::format("device {}", h.device_number) : "host memory";
   if (page_count <= h.free_pages)
-    return Error{
-        RuleId::OutOfHandles, "handle",
-        fmt::format("all {} memory handles of device {} are in use", h.handle_count, h.device_number)};
+    return Error{RuleId::OutOfHandles, "handle",
+                 fmt::format("all {} memory handles of {} are in use", h.handle_count, where)};
   std::string who;
   size_t named = 0;
   for (const Holder& holder : holders_locked()) {
@@ -257,8 +260,8 @@ Error Ledger::out_of_memory(uint32_t page_count) {
   }
   return Error{
       RuleId::OutOfMemory, "size",
-      fmt::format("device {}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", h.device_number,
-                  format_bytes(asked), asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
+      fmt::format("{}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", where, format_bytes(asked),
+                  asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
                   uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
 }
 

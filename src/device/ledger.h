@@ -74,7 +74,7 @@ class Ledger {
   void begin(Discard discard);
 
   // A block of pages that this process holds from now on. Its index is good until it is released.
-  Result<uint32_t> allocate(uint32_t page_count, const BlockInfo& info);
+  Result<uint32_t> allocate(uint64_t page_count, const BlockInfo& info);
   // Drops this process's hold; the last one to do so gives the pages back.
   void release(uint32_t handle);
   // Another process's block, already validated by the caller under the lock, is now held by this one too.
@@ -157,13 +157,13 @@ class Ledger {
   void scrub(std::vector<uint32_t>& handles);
   void reap();
 
-  std::optional<uint32_t> take_pages_locked(uint32_t count);
+  std::optional<uint32_t> take_pages_locked(uint64_t wanted);
   void free_block_locked(uint32_t handle);
   void begin_scrub_locked(uint32_t handle, uint64_t scrubber);
   bool drop_hold_locked(uint32_t handle, uint32_t slot);
   bool has_committed_pages(uint32_t handle) const;
   Usage usage_locked();
-  Error out_of_memory(uint32_t page_count);
+  Error out_of_memory(uint64_t page_count);
   std::vector<Holder> holders_locked();
 
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }

@@ -304,8 +304,7 @@ Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
 Result<Vmm::Region> Vmm::create_region(const RegionRequest& request) {
   PLAT_ASSIGN(bank, node_.bank(request.bank));
   const uint64_t pages = request.size_bytes / kPageBytes;
-  PLAT_ASSIGN(block,
-              bank->allocate(static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX)), request.info));
+  PLAT_ASSIGN(block, bank->allocate(pages, request.info));
   auto region = map_region(request, block);
   if (!region) bank->release(block);
   return region;

@@ -118,8 +118,9 @@ Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& pro
     if (!known_node)
       return fail(RuleId::PhysicalHostId, "prop->location.id", "location.id is {} for memory on the host",
                   prop.location.id);
-    if (is_giant(attribute) && attribute != ACL_MEM_P2P_HUGE1G)
-      return fail(RuleId::ProductSupport, "prop->memAttr", "the host has no 1 GiB pages (memAttr {})",
+    if (is_giant(attribute) && (attribute != ACL_MEM_P2P_HUGE1G || !node.product().giant_pages))
+      return fail(RuleId::ProductSupport, "prop->memAttr",
+                  "the host of {} has no such 1 GiB pages (memAttr {})", node.product().soc_name,
                   static_cast<int>(attribute));
   }
   if (prop.reserve != 0) return fail(RuleId::PhysicalReserve, "prop->reserve", "reserve is {}", prop.reserve);

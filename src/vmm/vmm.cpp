@@ -99,8 +99,7 @@ Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemPr
   info.attribute = static_cast<uint8_t>(prop.memAttr);
   info.location_type = static_cast<uint8_t>(prop.location.type);
   info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank;
-  // More pages than a ledger can count are certainly more than it has.
-  PLAT_ASSIGN(block, bank->allocate(static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX)), info));
+  PLAT_ASSIGN(block, bank->allocate(pages, info));
   PhysicalHandle handle;
   uint32_t index = 0;
   {

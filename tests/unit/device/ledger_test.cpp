@@ -53,6 +53,14 @@ TEST(Ledger, RefusesMoreThanIsFreeAndSaysSo) {
   EXPECT_TRUE(ledger->allocate(1, {}));
 }
 
+TEST(Ledger, SaysWhatWasAskedHoweverMuchItIs) {
+  auto ledger = private_ledger(8_MiB);
+  const auto refused = ledger->allocate(uint64_t{1} << 42, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().rule, RuleId::OutOfMemory);
+  EXPECT_NE(refused.error().detail.find("asked for 8 EiB"), std::string::npos) << refused.error().detail;
+}
+
 TEST(Ledger, ScatteredPagesSatisfyALargeRequest) {
   auto ledger = private_ledger(16_MiB);
   std::vector<uint32_t> blocks;

@@ -1,0 +1,55 @@
+#include "lookup.h"
+
+#include <random>
+
+#include "base/units.h"
+#include "vmm/address_space.h"
+
+namespace plat::bench {
+
+namespace {
+
+constexpr size_t kRounds = 31;
+constexpr size_t kProbes = 100'000;
+
+}  // namespace
+
+Series lookup_ns(size_t mappings) {
+  // Never taken down: the process ends with the measurement.
+  auto& space = *new vmm::AddressSpace;
+  std::vector<uint64_t> starts;
+  while (starts.size() < mappings) {
+    const size_t pages = std::min<size_t>(mappings - starts.size(), 32'768);
+    const auto reservation = space.reserve(pages * core::kPageBytes, 1_GiB, Va{0});
+    must(reservation ? 0 : 1, "reserve");
+    const Va base{space.reservation(*reservation)->start.load()};
+    for (size_t page = 0; page < pages; ++page) {
+      const Va at = base + page * core::kPageBytes;
+      const uint32_t index = space.take_mapping();
+      space.mapping(index)->start.store(at.value);
+      space.mapping(index)->size_bytes.store(core::kPageBytes);
+      space.mapping(index)->reservation.store(*reservation);
+      space.store(at, vmm::PageEntry::mapped(index, 0, static_cast<uint32_t>(page)));
+      starts.push_back(at.value);
+    }
+  }
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> probes(kProbes);
+  for (uint64_t& probe : probes) probe = starts[random() % starts.size()] + random() % core::kPageBytes;
+  const vmm::AddressSpace& reader = space;
+  Series series;
+  uint64_t found = 0;
+  for (size_t round = 0; round < kRounds; ++round)
+    series.add(ns_each(kProbes, [&](size_t i) {
+      const Va va{probes[i]};
+      const vmm::PageEntry entry = reader.entry(va);
+      if (entry.tag() != vmm::PageEntry::Mapped) return;
+      const vmm::Mapping* mapping = reader.mapping(entry.mapping());
+      found += va.value - mapping->start.load(std::memory_order_acquire) <
+               mapping->size_bytes.load(std::memory_order_acquire);
+    }));
+  must(found == kProbes * kRounds ? 0 : 1, "every probe finds its mapping");
+  return series;
+}
+
+}  // namespace plat::bench

@@ -1,0 +1,112 @@
+#include "device/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "base/units.h"
+
+namespace plat::device {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+Config read(const Values& values) {
+  return read_config([&](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Config, DefaultsAreEightA2WithTheirOwnMemory) {
+  const Config config = read({});
+  EXPECT_STREQ(config.product->key, "a2");
+  EXPECT_EQ(config.device_count, 8u);
+  EXPECT_EQ(config.capacity_bytes, 64_GiB);
+  EXPECT_EQ(config.visible.size(), 8u);
+  EXPECT_FALSE(config.host_access || config.is_private() || config.capacity_was_chosen || config.log_json);
+  EXPECT_TRUE(config.complaints.empty());
+}
+
+TEST(Config, CapacityFollowsTheProductUnlessChosen) {
+  EXPECT_EQ(read({{"PLAT_PRODUCT", "950"}}).capacity_bytes, 128_GiB);
+  const Config config = read({{"PLAT_PRODUCT", "A3"}, {"PLAT_CAPACITY", "10 MiB"}});
+  EXPECT_STREQ(config.product->key, "a3");
+  EXPECT_EQ(config.capacity_bytes, 10_MiB);
+  EXPECT_TRUE(config.capacity_was_chosen && config.product_was_chosen);
+}
+
+TEST(Config, WhatMakesNoSenseIsNamed) {
+  const Values wrong = {{"PLAT_PRODUCT", "a9"},
+                        {"PLAT_DEVICES", "65"},
+                        {"PLAT_CAPACITY", "3MiB"},
+                        {"PLAT_NODE", "../x"},
+                        {"PLAT_HOST_ACCESS", "yes"},
+                        {"PLAT_COMMIT", "never"},
+                        {"PLAT_LOG", "loud"},
+                        {"PLAT_LOG_FORMAT", "xml"},
+                        {"PLAT_SEED", "-1"},
+                        {"PLAT_KEEP_BACK", "some"},
+                        {"PLAT_MAPPING_LIMIT", "1.5"},
+                        {"PLAT_QUIET", "2"},
+                        {"PLAT_HOST_CAPACITY", "0"},
+                        {"PLAT_RULES", "VMM-Map-one-device=off"},
+                        {"PLAT_CONFIG", "/nowhere/plat.conf"}};
+  const Config config = read(wrong);
+  EXPECT_EQ(config.complaints.size(), wrong.size());
+  for (const auto& [name, value] : wrong) {
+    bool named = false;
+    for (const std::string& complaint : config.complaints) named |= complaint.find(name) != std::string::npos;
+    EXPECT_TRUE(named) << name;
+  }
+  EXPECT_STREQ(config.product->key, "a2");  // and nothing of it was taken over
+  EXPECT_EQ(config.device_count, 8u);
+  EXPECT_EQ(config.node, "default");
+}
+
+TEST(Config, VisibleDevicesAreReadUpToTheFirstThatMakesNoSense) {
+  const auto visible = [](const char* list) {
+    return read({{"PLAT_DEVICES", "4"}, {"ASCEND_RT_VISIBLE_DEVICES", list}}).visible;
+  };
+  EXPECT_EQ(visible("2, 0"), (std::vector<uint32_t>{2, 0}));
+  EXPECT_EQ(visible("1,4,0"), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(visible("1,1,0"), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(visible("0,x"), (std::vector<uint32_t>{0}));
+  EXPECT_TRUE(visible("").empty());
+  EXPECT_TRUE(visible("-1").empty());
+}
+
+TEST(Config, RulesAreChosenByNameInAnyCase) {
+  const Config config = read({{"PLAT_RULES", " vmm-map-whole-handle = error , VMM-Map-one-origin=off,"}});
+  ASSERT_EQ(config.rule_choices.size(), 2u);
+  EXPECT_EQ(config.rule_choices[0].rule, RuleId::MapPart);
+  EXPECT_EQ(config.rule_choices[0].severity, rules::Severity::Error);
+  EXPECT_EQ(config.rule_choices[1].severity, rules::Severity::Off);
+  EXPECT_TRUE(config.complaints.empty());
+}
+
+TEST(Config, AFileGivesWhatTheEnvironmentDoesNot) {
+  const std::string path = "/tmp/plat-config-test-" + std::to_string(getpid());
+  std::ofstream(path)
+      << "# a machine\ndevices = 2\nproduct= 950 # newer\n\ncapacity =64MiB\nnonsense\nspeed = 9\n";
+  const Config config = read({{"PLAT_CONFIG", path}, {"PLAT_DEVICES", "3"}, {"PLAT_CAPACITY", ""}});
+  EXPECT_EQ(config.device_count, 3u);
+  EXPECT_STREQ(config.product->key, "950");
+  EXPECT_EQ(config.capacity_bytes, 64_MiB);  // an empty variable is none
+  ASSERT_EQ(config.complaints.size(), 2u);
+  EXPECT_NE(config.complaints[0].find("line 6"), std::string::npos);
+  EXPECT_NE(config.complaints[1].find("'speed'"), std::string::npos);
+  unlink(path.c_str());
+}
+
+TEST(Config, EverySettingIsDocumented) {
+  for (const Setting& setting : settings()) {
+    EXPECT_GT(std::string_view(setting.meaning).size(), 10u) << setting.key;
+    EXPECT_FALSE(std::string_view(setting.form).empty()) << setting.key;
+  }
+}
+
+}  // namespace
+}  // namespace plat::device
