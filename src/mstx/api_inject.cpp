@@ -4,9 +4,18 @@
 // one, and its slots get the exported calls. They stay valid for the life of the process, so images may come
 // and go, and the broker need not know them.
 
-#include "mstx/broker_types.h"
+#include "mstx/broker.h"
 
 namespace {
+
+// Must be what mstx_impl.h says.
+constexpr auto kImageModule = static_cast<mstxFuncModule>(0x504c4149);
+
+// Where an image built with our header sees, without a call, that nobody listens.
+const int* quiet_word() {
+  static_assert(sizeof(plat::mstx::g_quiet) == sizeof(int) && std::atomic<int>::is_always_lock_free);
+  return reinterpret_cast<const int*>(&plat::mstx::g_quiet);
+}
 
 template <class Function>
 void store(mstxFuncTable table, unsigned int size, unsigned int id, Function* function) {
@@ -40,5 +49,6 @@ extern "C" __attribute__((visibility("default"))) int InitInjectionMstx(
     store(table, size, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregister);
     store(table, size, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssign);
   }
+  if (get_table(kImageModule, &table, &size) == MSTX_SUCCESS) store(table, size, 1, quiet_word);
   return MSTX_SUCCESS;
 }

@@ -18,7 +18,7 @@
 namespace plat::mstx {
 
 constinit std::atomic<Mode> g_mode{Mode::Fresh};
-constinit std::atomic<bool> g_missed{false};
+constinit std::atomic<int> g_quiet{0};
 
 // A tool that waits, while it starts, for a thread that waits for it to start would wait for ever. Nothing
 // else takes so long.
@@ -68,6 +68,13 @@ void Broker::set_mode() {
   if (this_thread().starting) return;
   const bool busy = tools_.load()->count != 0 || remember_.load();
   g_mode.store(busy ? Mode::Busy : Mode::Idle, std::memory_order_release);
+  g_quiet.store(busy ? 0 : missed_.load() ? 2 : 1, std::memory_order_release);
+}
+
+void Broker::miss() {
+  missed_.store(true);
+  int idle = 1;  // and not if a tool has come meanwhile
+  g_quiet.compare_exchange_strong(idle, 2, std::memory_order_release);
 }
 
 void Broker::publish(std::unique_ptr<ToolSet> tools) {
@@ -220,7 +227,7 @@ int Broker::remember(bool on) {
     remember_.store(on);
     if (!on && tools_.load()->count == 0) {
       std::lock_guard lock(registry_lock_);
-      if (!registry_.empty()) g_missed.store(true);
+      if (!registry_.empty()) missed_.store(true);
       registry_ = Registry();
     }
   }

@@ -29,10 +29,11 @@ enum class Mode : int {
   Busy,
 };
 
-// Read by every call before anything else, hence no members: a call with no tool is a load and a branch.
 extern std::atomic<Mode> g_mode;
-// Whether something was registered that nobody heard of.
-extern std::atomic<bool> g_missed;
+
+// Read by every call before anything else, here and in images: a call with no tool is a load and a branch. 0
+// unless the mode is Idle; then 1, and 2 once something was registered that nobody heard of.
+extern std::atomic<int> g_quiet;
 
 class ReadSection;
 class ChangeSection;
@@ -42,6 +43,9 @@ class Broker {
  public:
   // Never destroyed: programs call until their last instruction.
   static Broker& get();
+
+  // Something was registered that nobody heard of.
+  void miss();
 
   // True when a call has somebody to go to. The first call looks for tools; others wait for it.
   bool start();
@@ -138,6 +142,7 @@ class Broker {
   Gate gate_;
   Ranges ranges_;
   std::atomic<bool> remember_{false};
+  std::atomic<bool> missed_{false};
   std::atomic<const ToolSet*> tools_;
   std::vector<std::unique_ptr<Tool>> owned_;
   std::vector<std::unique_ptr<const ToolSet>>
@@ -148,16 +153,17 @@ class Broker {
 };
 
 inline bool nobody_listens() {
-  const Mode mode = g_mode.load(std::memory_order_acquire);
-  if (mode == Mode::Idle) [[likely]]
+  if (g_quiet.load(std::memory_order_acquire) != 0) [[likely]]
     return true;
-  return mode != Mode::Busy && !Broker::get().start();
+  return g_mode.load(std::memory_order_acquire) != Mode::Busy && !Broker::get().start();
 }
 
 // The same before a call that makes something which a later tool would want to know.
 inline bool nobody_hears_of_it() {
+  if (g_quiet.load(std::memory_order_acquire) == 2) [[likely]]
+    return true;
   if (!nobody_listens()) return false;
-  if (!g_missed.load(std::memory_order_relaxed)) g_missed.store(true, std::memory_order_relaxed);
+  Broker::get().miss();
   return true;
 }
 

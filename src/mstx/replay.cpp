@@ -36,7 +36,7 @@ void Broker::tell_everything(Tool& tool) {
     registry_.regions.for_each_live([&](Handle handle, Region& region) {
       if (!region.heap) regions.push_back(handle);
     });
-    replay = {sizeof(replay), g_missed.load() ? 0u : 1u, domains.size(), heaps.size(), regions.size()};
+    replay = {sizeof(replay), missed_.load() ? 0u : 1u, domains.size(), heaps.size(), regions.size()};
   }
   const auto tell_replay = [&](Tool&, auto call) { call(&replay); };
   tell<&ToolSlots::ext, PLAT_MSTX_FUNC_REPLAY_BEGIN, platMstxReplayFunc>(thread, tool, tell_replay);

@@ -24,6 +24,7 @@
 #ifdef MSTX_DISABLE
 
 #define MSTX_DETAIL_SLOT(type, slots, id) NULL
+#define MSTX_DETAIL_NEWS_SLOT(type, slots, id) NULL
 
 #else
 
@@ -38,16 +39,26 @@ extern "C" {
 
 enum { MSTX_DETAIL_FRESH = 0, MSTX_DETAIL_STARTING = 1, MSTX_DETAIL_DONE = 2, MSTX_DETAIL_FAILED = 3 };
 
+/* A broker that stands in for tools may come to have none. It then says so in a word of its own, and calls
+ * end at a look at that word: 1, nobody listens; 2, nor does it matter that something is registered which
+ * nobody hears of. The image asks for the word through a module that only such a broker fills. */
+#define MSTX_DETAIL_BROKER_MODULE 0x504c4149
+typedef int const* (*platMstxQuietFunc)(void);
+
 typedef struct platMstxImage1_t {
   int state;
+  int loud; /* 0: the word of an image without a broker */
+  int const* quiet;
   void const* starter; /* which thread is STARTING: the address of its errno, which no other thread has */
   /* Element 0 of each is never called: it takes what a tool stores one past the end. */
   mstxFuncPointer core[MSTX_API_CORE_SIZE];
   mstxFuncPointer domain[MSTX_API_CORE2_SIZE];
   mstxFuncPointer mem[MSTX_API_CORE_MEM_SIZE];
+  mstxFuncPointer broker[2];
   mstxFuncPointer* coreTable[MSTX_API_CORE_SIZE + 2];
   mstxFuncPointer* domainTable[MSTX_API_CORE2_SIZE + 2];
   mstxFuncPointer* memTable[MSTX_API_CORE_MEM_SIZE + 2];
+  mstxFuncPointer* brokerTable[2 + 2];
 } platMstxImage1_t;
 
 extern platMstxImage1_t platMstxImage1;
@@ -56,7 +67,10 @@ int platMstxImage1Start(void);
 
 MSTX_INNER_FUNC_DEFINE platMstxImage1_t platMstxImage1 = {
     MSTX_DETAIL_FRESH,
+    0,
+    &platMstxImage1.loud,
     NULL,
+    {NULL},
     {NULL},
     {NULL},
     {NULL},
@@ -65,12 +79,18 @@ MSTX_INNER_FUNC_DEFINE platMstxImage1_t platMstxImage1 = {
     {NULL, &platMstxImage1.domain[1], &platMstxImage1.domain[2], &platMstxImage1.domain[3],
      &platMstxImage1.domain[4], &platMstxImage1.domain[5], &platMstxImage1.domain[0], NULL},
     {NULL, &platMstxImage1.mem[1], &platMstxImage1.mem[2], &platMstxImage1.mem[3], &platMstxImage1.mem[4],
-     &platMstxImage1.mem[5], &platMstxImage1.mem[0], NULL}};
+     &platMstxImage1.mem[5], &platMstxImage1.mem[0], NULL},
+    {NULL, &platMstxImage1.broker[1], &platMstxImage1.broker[0], NULL}};
 
 /* The getter that this image hands to a tool. */
 MSTX_INNER_FUNC_DEFINE int platMstxImage1Table(mstxFuncModule module, mstxFuncTable* outTable,
                                                unsigned int* outSize) {
   if (outTable == NULL || outSize == NULL) return MSTX_FAIL;
+  if (module == MSTX_DETAIL_BROKER_MODULE) {
+    *outTable = platMstxImage1.brokerTable;
+    *outSize = 2;
+    return MSTX_SUCCESS;
+  }
   switch (module) {
     case MSTX_API_MODULE_CORE:
       *outTable = platMstxImage1.coreTable;
@@ -116,6 +136,8 @@ MSTX_INNER_FUNC_DEFINE int platMstxImage1Start(void) {
       for (id = 0; id < MSTX_API_CORE2_SIZE; ++id) platMstxImage1.domain[id] = NULL;
       for (id = 0; id < MSTX_API_CORE_MEM_SIZE; ++id) platMstxImage1.mem[id] = NULL;
       state = MSTX_DETAIL_FAILED;
+    } else if (platMstxImage1.broker[1] != NULL) {
+      platMstxImage1.quiet = MSTX_DETAIL_CAST(platMstxQuietFunc, platMstxImage1.broker[1])();
     }
     __atomic_store_n(&platMstxImage1.state, state, __ATOMIC_RELEASE);
     return 1;
@@ -129,10 +151,12 @@ MSTX_INNER_FUNC_DEFINE int platMstxImage1Start(void) {
   return 1;
 }
 
-inline static mstxFuncPointer platMstxImage1Load(mstxFuncPointer* slot) {
+/* `quiet` is how quiet it must be for the call to come to nothing. */
+inline static mstxFuncPointer platMstxImage1Load(mstxFuncPointer* slot, int quiet) {
   if (__builtin_expect(__atomic_load_n(&platMstxImage1.state, __ATOMIC_ACQUIRE) < MSTX_DETAIL_DONE, 0) &&
       !platMstxImage1Start())
     return NULL;
+  if (__atomic_load_n(platMstxImage1.quiet, __ATOMIC_ACQUIRE) >= quiet) return NULL;
   return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
@@ -141,7 +165,10 @@ inline static mstxFuncPointer platMstxImage1Load(mstxFuncPointer* slot) {
 #endif
 
 #define MSTX_DETAIL_SLOT(type, slots, id) \
-  MSTX_DETAIL_CAST(type, platMstxImage1Load(&platMstxImage1.slots[id]))
+  MSTX_DETAIL_CAST(type, platMstxImage1Load(&platMstxImage1.slots[id], 1))
+/* For a call that makes something which a later tool would want to know of. */
+#define MSTX_DETAIL_NEWS_SLOT(type, slots, id) \
+  MSTX_DETAIL_CAST(type, platMstxImage1Load(&platMstxImage1.slots[id], 2))
 
 #endif
 #endif

@@ -33,7 +33,7 @@ MSTX_DECLSPEC void mstxGetToolId(uint64_t* id) {
 
 MSTX_DECLSPEC mstxDomainHandle_t mstxDomainCreateA(const char* name) {
   mstxDomainCreateAFunc const call =
-      MSTX_DETAIL_SLOT(mstxDomainCreateAFunc, domain, MSTX_API_CORE2_DOMAIN_CREATE_A);
+      MSTX_DETAIL_NEWS_SLOT(mstxDomainCreateAFunc, domain, MSTX_API_CORE2_DOMAIN_CREATE_A);
   return call ? call(name) : NULL;
 }
 
@@ -65,7 +65,7 @@ MSTX_DECLSPEC void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id)
 MSTX_DECLSPEC mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain,
                                                       mstxMemHeapDesc_t const* desc) {
   mstxMemHeapRegisterFunc const call =
-      MSTX_DETAIL_SLOT(mstxMemHeapRegisterFunc, mem, MSTX_API_CORE_MEMHEAP_REGISTER);
+      MSTX_DETAIL_NEWS_SLOT(mstxMemHeapRegisterFunc, mem, MSTX_API_CORE_MEMHEAP_REGISTER);
   return call ? call(domain, desc) : NULL;
 }
 
@@ -78,7 +78,7 @@ MSTX_DECLSPEC void mstxMemHeapUnregister(mstxDomainHandle_t domain, mstxMemHeapH
 MSTX_DECLSPEC void mstxMemRegionsRegister(mstxDomainHandle_t domain,
                                           mstxMemRegionsRegisterBatch_t const* desc) {
   mstxMemRegionsRegisterFunc const call =
-      MSTX_DETAIL_SLOT(mstxMemRegionsRegisterFunc, mem, MSTX_API_CORE_MEM_REGIONS_REGISTER);
+      MSTX_DETAIL_NEWS_SLOT(mstxMemRegionsRegisterFunc, mem, MSTX_API_CORE_MEM_REGIONS_REGISTER);
   if (call) call(domain, desc);
 }
 

@@ -1,0 +1,17 @@
+// The measured calls, compiled once for each form of the header.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#define BENCH_MSTX_FORM(form)                \
+  namespace form {                           \
+  void mark(benchmark::State& state);        \
+  void range(benchmark::State& state);       \
+  void domain_mark(benchmark::State& state); \
+  void region(benchmark::State& state);      \
+  void block(benchmark::State& state);       \
+  }
+
+BENCH_MSTX_FORM(library)
+BENCH_MSTX_FORM(header)
+BENCH_MSTX_FORM(disabled)

@@ -1,0 +1,19 @@
+// bench_mstx_header_none and _one: a program with the header alone, without and with a tool.
+
+#include "empty_tool.h"
+#include "form.h"
+
+#ifdef WITH_TOOL
+extern "C" __attribute__((visibility("default"))) int InitInjectionMstx(
+    mstxGetModuleFuncTableFunc get_table) {
+  return EmptyTool<0>::init(get_table);
+}
+#endif
+
+namespace {
+
+BENCHMARK(header::mark)->Name("header_alone/mark");
+BENCHMARK(header::range)->Name("header_alone/range_start+end");
+BENCHMARK(header::region)->Name("header_alone/region");
+
+}  // namespace
