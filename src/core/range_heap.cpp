@@ -40,6 +40,14 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
   return start;
 }
 
+bool RangeHeap::retire(uint32_t first) {
+  Block& block = blocks_[first];
+  if (block.state != BlockState::kFree || block.domain != 0 || blocks_[block.next].state != BlockState::kFence) return false;
+  remove_free(first);
+  block.state = BlockState::kFence;
+  return true;
+}
+
 RangeHeap::Domain& RangeHeap::domain_at(uint16_t domain) {
   while (domains_.size() <= domain) domains_.push_back(std::make_unique<Domain>());
   return *domains_[domain];
@@ -229,7 +237,7 @@ void RangeHeap::unmap(const MovableRun& run) {
   insert_hole(id);
 }
 
-uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch) {
+uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
   if (domain == 0 || domain >= domains_.size()) return 0;
   std::vector<uint32_t> settled;
   domains_[domain]->bins.walk_down(blocks_, [&](uint32_t id) {
@@ -239,7 +247,8 @@ uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch) {
   for (uint32_t id : settled) {
     remove_free(id);
     blocks_[id].state = BlockState::kLive;  // so that filing one does not swallow another that is in no bin
-    blocks_[id].domain = 0;
+    blocks_[id].domain = to;
+    blocks_[id].batch = to_batch;
   }
   for (uint32_t id : settled) {
     blocks_[id].state = BlockState::kFree;

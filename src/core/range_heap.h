@@ -48,6 +48,10 @@ class RangeHeap {
   // Adds `space` granules of address space after what there is, as a hole or, when `backed`, as one free range that never
   // merges with others. Returns its first granule; UINT32_MAX when 32 bits do not reach that far.
   uint32_t append(uint32_t space, bool backed = false);
+  // The first record of the space that was appended last; it stays the first one for good.
+  uint32_t newest() const { return blocks_[last_].prev; }
+  // Takes a backed space out for good, if it is one free range of nobody's.
+  bool retire(uint32_t first);
 
   // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain` or of nobody;
   // kNoBlock when none fits. `from_end` takes the high end of the range found.
@@ -70,8 +74,9 @@ class RangeHeap {
   // A run of at most `limit` wholly free pages that the plan `skip` does not use; count 0 when there is none.
   MovableRun movable(uint32_t limit, const RangePlan& skip) const;
 
-  // Everything of `domain` freed in a batch up to `batch` becomes nobody's. Returns how many ranges changed hands.
-  uint32_t settle(uint16_t domain, uint32_t batch);
+  // Everything of `domain` freed in a batch up to `batch` becomes `to`'s, in its batch `to_batch`; domain 0 is nobody. Returns how
+  // many ranges changed hands.
+  uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to = 0, uint32_t to_batch = 0);
 
   uint32_t movable_pages() const { return movable_pages_; }
   uint32_t mapped_pages() const { return mapped_pages_; }

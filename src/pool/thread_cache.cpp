@@ -1,0 +1,102 @@
+#include "pool/thread_cache.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+thread_local HotLane hot_lane;
+
+namespace {
+
+// Guards the table of live pools. Held while a dying thread returns its blocks, so that the pool cannot go meanwhile.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, Pool*> pools;
+  uint64_t next_id = 1;
+};
+Registry& registry() {
+  static Registry* instance = new Registry;  // never destroyed: threads may outlive static objects
+  return *instance;
+}
+
+struct ThreadCaches {
+  std::vector<std::unique_ptr<ThreadCache>> caches;
+  ~ThreadCaches() {
+    hot_lane = HotLane{};
+    Registry& all = registry();
+    std::lock_guard guard(all.mutex);
+    for (auto& cache : caches)
+      if (auto pool = all.pools.find(cache->pool_id); pool != all.pools.end()) pool->second->retire(*cache);
+  }
+};
+thread_local ThreadCaches thread_caches;
+
+}  // namespace
+
+Lane::Lane(plat_stream stream, uint16_t domain) : stream_(stream), domain_(domain) {
+  uint32_t total = 0;
+  for (uint32_t index = 0; index < kClasses; ++index) {
+    starts_[index] = total;
+    total += cache_capacity(index);
+  }
+  starts_[kClasses] = total;
+  items_ = std::make_unique<void*[]>(total);
+}
+
+uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
+  const uint32_t have = counts_[index].load(std::memory_order_relaxed);
+  if (count > have) count = have;
+  void** items = &items_[starts_[index]];
+  for (uint32_t i = 0; i < count; ++i) out[i] = items[i];
+  for (uint32_t i = count; i < have; ++i) items[i - count] = items[i];
+  counts_[index].store(have - count, std::memory_order_relaxed);
+  return count;
+}
+
+uint64_t Lane::cached_bytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t index = 0; index < kClasses; ++index)
+    bytes += uint64_t{counts_[index].load(std::memory_order_relaxed)} * class_bytes(index);
+  return bytes;
+}
+
+uint64_t Lane::cached_blocks() const {
+  uint64_t blocks = 0;
+  for (const auto& count : counts_) blocks += count.load(std::memory_order_relaxed);
+  return blocks;
+}
+
+ThreadCache* thread_cache_of(Pool& pool) {
+  for (auto& cache : thread_caches.caches)
+    if (cache->pool_id == pool.id()) return cache.get();
+  auto cache = std::make_unique<ThreadCache>();
+  cache->pool_id = pool.id();
+  thread_caches.caches.push_back(std::move(cache));
+  pool.enlist(*thread_caches.caches.back());
+  return thread_caches.caches.back().get();
+}
+
+uint64_t announce_pool(Pool& pool) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  all.pools[all.next_id] = &pool;
+  return all.next_id++;
+}
+
+void forget_pool(Pool& pool) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  all.pools.erase(pool.id());
+}
+
+void for_other_pools(Pool& pool, void (*visit)(Pool& other, Pool& asking)) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  for (auto& [id, other] : all.pools)
+    if (other != &pool) visit(*other, pool);
+}
+
+}  // namespace plat::pool
