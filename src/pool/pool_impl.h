@@ -52,7 +52,14 @@ class Pool final : public plat_pool {
   Source& source() { return *source_; }
 
  private:
-  struct Saved;  // the contents of a sleeping zone
+  struct Saved {  // a sleeping zone
+    struct Page {
+      uint32_t index;
+      void* handle;                      // while going to sleep or waking
+      std::unique_ptr<char[]> contents;  // null when not saved
+    };
+    std::vector<Page> pages;
+  };
   struct Shared {  // a freed block that several streams still use
     void* address;
     plat_stream stream;

@@ -2,18 +2,11 @@
 #include <acl/acl_rt.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
-
-struct Pool::Saved {
-  struct Page {
-    uint32_t index;
-    void* handle;                      // while going to sleep or waking
-    std::unique_ptr<char[]> contents;  // null when not saved
-  };
-  std::vector<Page> pages;
-};
 
 plat_pool_status Pool::sleep(uint16_t tag, bool save) {
   if (!source_->has_pages())
