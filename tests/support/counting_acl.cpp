@@ -3,9 +3,11 @@
 #include <acl/acl_rt.h>
 #include <acl/acl_rt_allocator.h>
 #include <acl/ops/acl_dvpp.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
