@@ -17,12 +17,12 @@ void Pool::retire(ThreadCache& cache) {
   std::erase(caches_, &cache);
 }
 
-Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream, uint16_t domain) {
+Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream) {
   Lane* lane = nullptr;
   for (auto& each : cache.lanes)
     if (each->stream() == stream) lane = each.get();
   if (lane == nullptr) {
-    auto fresh = std::make_unique<Lane>(stream, domain);
+    auto fresh = std::make_unique<Lane>(stream);
     lane = fresh.get();
     std::lock_guard guard(caches_mutex_);
     cache.lanes.push_back(std::move(fresh));
@@ -36,10 +36,12 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   void* batch[64];
   count = lane.drain(index, count, batch);
   if (count == 0) return;
+  // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
+  const uint16_t domain = streams_.domain_of(lane.stream());
   std::lock_guard guard(small_->lock());
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t entry = __atomic_load_n(&index_.find(batch[i])->chunk(batch[i]), __ATOMIC_RELAXED);
-    return_block(*small_, (entry >> 6) - 1, index, batch[i], lane.domain());
+    return_block(*small_, (entry >> 6) - 1, index, batch[i], domain);
   }
 }
 

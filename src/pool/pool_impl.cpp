@@ -108,7 +108,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   Zone& zone = zone_for(request, true);
   const bool cached = options_.thread_cache != 0 && request.tag == 0;
   ThreadCache* cache = cached ? thread_cache_of(*this) : nullptr;
-  Lane* lane = cache != nullptr ? lane_of(*cache, request.stream, domain) : nullptr;
+  Lane* lane = cache != nullptr ? lane_of(*cache, request.stream) : nullptr;
   if (lane != nullptr) {
     if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
     *address = lane->pop(index);
@@ -197,7 +197,9 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
   if (space == nullptr) return unknown(address);
   if (tool_.listening()) tool_.block_removed(address);
   if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream)) return PLAT_POOL_OK;
-  return release_now(space, address, stream);
+  const plat_pool_status status = release_now(space, address, stream);
+  if (options_.release != PLAT_POOL_RELEASE_NEVER && status == PLAT_POOL_OK) after_release(*space->zone);
+  return status;
 }
 
 plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stream) {
@@ -214,14 +216,13 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
       zone.close(block);
       zone.heap().release(block, domain, batch);
     }
-    if (options_.release != PLAT_POOL_RELEASE_NEVER) after_release(zone);
     return PLAT_POOL_OK;
   }
   const uint32_t entry = __atomic_load_n(&space->chunk(address), __ATOMIC_RELAXED);
   if (entry == 0) return unknown(address);
   if (options_.thread_cache != 0 && &zone == small_) {
     if (ThreadCache* cache = thread_cache_of(*this)) {
-      Lane* lane = lane_of(*cache, stream, domain);
+      Lane* lane = lane_of(*cache, stream);
       if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
       if (!lane->push(entry & 63, address)) {
         flush_lane(*lane, entry & 63, (cache_capacity(entry & 63) + 1) / 2);
@@ -246,7 +247,7 @@ Zone& Pool::zone_for(const Request& request, bool small) {
   if (request.bytes > kShardMax || options_.thread_cache == 0 || !source_->has_pages()) return *large_;
   // One zone packs best. Only a thread that keeps finding it taken gets one of its own.
   HotLane& hot = hot_lane;
-  if (hot.key != id_) lane_of(*thread_cache_of(*this), request.stream, streams_.domain_of(request.stream));
+  if (hot.key != id_) lane_of(*thread_cache_of(*this), request.stream);
   if (hot.shard == nullptr) return *large_;
   return *hot.shard;
 }

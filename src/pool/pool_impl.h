@@ -82,7 +82,7 @@ class Pool final : public plat_pool {
   Zone* tag_zone(uint16_t tag, bool small);
   Zone* own_shard(ThreadCache& cache);
   void found_taken();
-  Lane* lane_of(ThreadCache& cache, plat_stream stream, uint16_t domain);
+  Lane* lane_of(ThreadCache& cache, plat_stream stream);
   void flush_lane(Lane& lane, uint32_t index, uint32_t count);
   void flush_cache(ThreadCache& cache);
   void return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain);

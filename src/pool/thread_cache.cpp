@@ -36,7 +36,7 @@ thread_local ThreadCaches thread_caches;
 
 }  // namespace
 
-Lane::Lane(plat_stream stream, uint16_t domain) : stream_(stream), domain_(domain) {
+Lane::Lane(plat_stream stream) : stream_(stream) {
   uint32_t total = 0;
   for (uint32_t index = 0; index < kClasses; ++index) {
     starts_[index] = total;

@@ -20,7 +20,7 @@ class Zone;
 // The stacks for one stream of one pool.
 class Lane {
  public:
-  Lane(plat_stream stream, uint16_t domain);
+  explicit Lane(plat_stream stream);
   void* pop(uint32_t index) {
     const uint32_t count = counts_[index].load(std::memory_order_relaxed);
     if (count == 0) return nullptr;
@@ -39,11 +39,9 @@ class Lane {
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
-  uint16_t domain() const { return domain_; }
 
  private:
   plat_stream stream_;
-  uint16_t domain_;
   std::array<std::atomic<uint32_t>, kClasses> counts_{};  // written by the owner, read by statistics
   std::array<uint32_t, kClasses + 1> starts_;
   std::unique_ptr<void*[]> items_;

@@ -90,6 +90,7 @@ class Driver {
   }
 
   void allocate(uint8_t op) {
+    if (asleep_) return;  // others would take the memory that must come back
     const uint64_t bytes = size_of(byte());
     void* address = nullptr;
     uint64_t alignment = media_ ? 128 : 64;
@@ -179,7 +180,7 @@ class Driver {
   }
 
   void sleep_or_wake(uint8_t op) {
-    if (!pages_) return;
+    if (!pages_ || byte() >= 24) return;  // rarely: it copies every page
     const uint16_t tag = op & 0x20 ? PLAT_POOL_ALL_TAGS : 1;
     if (!asleep_) {
       if (plat_pool_sleep(pool_, tag, 1) != PLAT_POOL_OK) return check_all();
