@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <cstdlib>
+#include <new>
 
 namespace plat::core {
 
@@ -35,39 +35,47 @@ struct Block {
 };
 static_assert(sizeof(Block) == 32, "a million blocks must stay within one percent of what they manage");
 
-// Records in slabs that never move, so a reference stays good while others are created.
+// The records of a heap in one array. It grows by doubling, which moves page tables rather than records once it is large; a reference
+// is good only until the next create().
 class BlockTable {
  public:
-  Block& operator[](uint32_t id) { return slabs_[id >> kSlabShift][id & (kSlab - 1)]; }
-  const Block& operator[](uint32_t id) const { return slabs_[id >> kSlabShift][id & (kSlab - 1)]; }
+  BlockTable() = default;
+  BlockTable(const BlockTable&) = delete;
+  BlockTable& operator=(const BlockTable&) = delete;
+  ~BlockTable() { std::free(records_); }
 
-  // kNoBlock when the host has no memory for another slab.
+  Block& operator[](uint32_t id) { return records_[id]; }
+  const Block& operator[](uint32_t id) const { return records_[id]; }
+
+  // Throws std::bad_alloc when the host has no memory for more.
   uint32_t create() {
     if (recycled_ != kNoBlock) {
       const uint32_t id = recycled_;
-      recycled_ = (*this)[id].next;
-      --spare_;
+      recycled_ = records_[id].next;
       return id;
     }
-    if (used_ == slabs_.size() * kSlab) slabs_.push_back(std::make_unique<Block[]>(kSlab));
+    if (used_ == capacity_) grow();
     return used_++;
   }
 
   void recycle(uint32_t id) {
-    (*this)[id].next = recycled_;
+    records_[id].next = recycled_;
     recycled_ = id;
-    ++spare_;
   }
 
-  uint32_t in_use() const { return used_ - spare_; }
-  uint64_t bookkeeping_bytes() const { return slabs_.size() * kSlab * sizeof(Block); }
+  uint64_t bookkeeping_bytes() const { return uint64_t{capacity_} * sizeof(Block); }
 
  private:
-  static constexpr uint32_t kSlabShift = 10;
-  static constexpr uint32_t kSlab = 1u << kSlabShift;
-  std::vector<std::unique_ptr<Block[]>> slabs_;
+  void grow() {
+    const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    void* records = std::realloc(static_cast<void*>(records_), uint64_t{capacity} * sizeof(Block));
+    if (records == nullptr) throw std::bad_alloc();
+    records_ = static_cast<Block*>(records);
+    capacity_ = capacity;
+  }
+  Block* records_ = nullptr;
+  uint32_t capacity_ = 0;
   uint32_t used_ = 0;
-  uint32_t spare_ = 0;
   uint32_t recycled_ = kNoBlock;
 };
 

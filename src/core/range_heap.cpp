@@ -13,9 +13,7 @@ constexpr uint32_t kNextLooks = 4;
 constexpr uint32_t kAllLooks = 0;
 }  // namespace
 
-RangeHeap::RangeHeap(uint32_t page) : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {
-  domains_.push_back(std::make_unique<Domain>());
-}
+RangeHeap::RangeHeap(uint32_t page) : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {}
 
 uint32_t RangeHeap::append(uint32_t space, bool backed) {
   uint32_t start = 0;
@@ -48,9 +46,8 @@ bool RangeHeap::retire(uint32_t first) {
   return true;
 }
 
-RangeHeap::Domain& RangeHeap::domain_at(uint16_t domain) {
-  while (domains_.size() <= domain) domains_.push_back(std::make_unique<Domain>());
-  return *domains_[domain];
+void RangeHeap::add_domain(uint16_t domain) {
+  while (domains_.size() <= domain) domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());
 }
 
 void RangeHeap::insert_free(uint32_t id) {
@@ -58,15 +55,17 @@ void RangeHeap::insert_free(uint32_t id) {
   Domain& domain = domain_at(block.domain);
   domain.bins.insert(blocks_, id);
   domain.granules += block.size;
-  if (block.domain == 0) movable_pages_ += whole_pages(block.start, block.size);
+  if (block.domain == 0)
+    movable_pages_.store(movable_pages() + whole_pages(block.start, block.size), std::memory_order_relaxed);
 }
 
 void RangeHeap::remove_free(uint32_t id) {
   const Block& block = blocks_[id];
-  Domain& domain = *domains_[block.domain];
+  Domain& domain = domain_at(block.domain);
   domain.bins.remove(blocks_, id);
   domain.granules -= block.size;
-  if (block.domain == 0) movable_pages_ -= whole_pages(block.start, block.size);
+  if (block.domain == 0)
+    movable_pages_.store(movable_pages() - whole_pages(block.start, block.size), std::memory_order_relaxed);
 }
 
 void RangeHeap::insert_hole(uint32_t id) {
@@ -127,7 +126,7 @@ void RangeHeap::file_free(uint32_t id) {
 }
 
 uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
-  const uint32_t clean = domains_[0]->bins.find(blocks_, size, own_looks, next_looks);
+  const uint32_t clean = idle_.bins.find(blocks_, size, own_looks, next_looks);
   if (domain == 0 || domain >= domains_.size()) return clean;
   const uint32_t own = domains_[domain]->bins.find(blocks_, size, own_looks, next_looks);
   if (own == kNoBlock) return clean;
@@ -172,21 +171,23 @@ void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
   block.state = BlockState::kFree;
   block.domain = domain;
   block.batch = batch;
+  if (domain >= domains_.size() && domain != 0) add_domain(domain);
   file_free(id);
 }
 
 bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
-  Block& block = blocks_[id];
+  const Block block = blocks_[id];  // a copy: splitting may move the records
   if (size < block.size) {
     const uint32_t rest = split(id, block.start + size);
     blocks_[rest].state = BlockState::kFree;
     blocks_[rest].domain = domain;
+    if (domain != 0) add_domain(domain);
     file_free(rest);
     return true;
   }
   if (size == block.size) return true;
   const uint32_t next = block.next;
-  const Block& after = blocks_[next];
+  const Block after = blocks_[next];
   if (after.state != BlockState::kFree || !usable(after, domain) || block.size + after.size < size) return false;
   remove_free(next);
   if (block.size + after.size > size) insert_free(split(next, block.start + size));
@@ -239,6 +240,7 @@ void RangeHeap::unmap(const MovableRun& run) {
 
 uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
   if (domain == 0 || domain >= domains_.size()) return 0;
+  if (to != 0) add_domain(to);
   std::vector<uint32_t> settled;
   domains_[domain]->bins.walk_down(blocks_, [&](uint32_t id) {
     if (static_cast<int32_t>(blocks_[id].batch - batch) <= 0) settled.push_back(id);

@@ -11,6 +11,7 @@
 // Pure bookkeeping: no memory is touched, no system or device call is made, no lock is taken. May include base/ only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -78,9 +79,10 @@ class RangeHeap {
   // many ranges changed hands.
   uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to = 0, uint32_t to_batch = 0);
 
-  uint32_t movable_pages() const { return movable_pages_; }
+  // May be read without the owner's lock, for an estimate.
+  uint32_t movable_pages() const { return movable_pages_.load(std::memory_order_relaxed); }
   uint32_t mapped_pages() const { return mapped_pages_; }
-  uint64_t free_granules(uint16_t domain) const { return domain < domains_.size() ? domains_[domain]->granules : 0; }
+  uint64_t free_granules(uint16_t domain) const { return domain == 0 ? idle_.granules : domain < domains_.size() ? domains_[domain]->granules : 0; }
   uint32_t page() const { return page_; }
 
   Block& block(uint32_t id) { return blocks_[id]; }
@@ -101,7 +103,8 @@ class RangeHeap {
     const uint32_t high = page_floor(start + size);
     return high > low ? (high - low) >> page_shift_ : 0;
   }
-  Domain& domain_at(uint16_t domain);
+  Domain& domain_at(uint16_t domain) { return domain == 0 ? idle_ : *domains_[domain]; }
+  void add_domain(uint16_t domain);
   void insert_free(uint32_t id);
   void remove_free(uint32_t id);
   void insert_hole(uint32_t id);
@@ -126,11 +129,12 @@ class RangeHeap {
   const uint32_t page_;
   const uint32_t page_shift_;
   BlockTable blocks_;
-  std::vector<std::unique_ptr<Domain>> domains_;
+  Domain idle_;                                    // domain 0, which every program uses
+  std::vector<std::unique_ptr<Domain>> domains_;  // by number; [0] is empty
   uint32_t first_ = kNoBlock;
   uint32_t last_ = kNoBlock;  // the fence at the end
   uint32_t holes_ = kNoBlock;  // list of holes through free_prev / free_next
-  uint32_t movable_pages_ = 0;
+  std::atomic<uint32_t> movable_pages_{0};
   uint32_t mapped_pages_ = 0;
 };
 

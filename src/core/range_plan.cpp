@@ -133,7 +133,7 @@ MovableRun RangeHeap::movable(uint32_t limit, const RangePlan& skip) const {
   const uint32_t skip_low = skip.found ? page_floor(skip.start) : 0;
   const uint32_t skip_high = skip.found ? page_ceil(skip.start + skip.size) : 0;
   MovableRun run;
-  domains_[0]->bins.walk_down(blocks_, [&](uint32_t id) {
+  idle_.bins.walk_down(blocks_, [&](uint32_t id) {
     const Block& block = blocks_[id];
     uint32_t low = page_ceil(block.start);
     uint32_t high = page_floor(block.start + block.size);

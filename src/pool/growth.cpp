@@ -49,7 +49,7 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   index_.add(space);
   address_bytes_ += bytes;
   tool_.space_added(*space, source_->device());
-  if (tool_.listening()) refresh_key();
+  if (tool_.listening() || &zone == small_) refresh_key();
   return Got::kYes;
 }
 

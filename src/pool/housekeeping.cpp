@@ -22,7 +22,7 @@ plat_pool_status Pool::stats(plat_pool_stats* stats) {
   *stats = plat_pool_stats{};
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
-    stats->bookkeeping_bytes += zone.heap().bookkeeping_bytes();
+    stats->bookkeeping_bytes += zone.heap().bookkeeping_bytes() + zone.table_bytes();
     stats->idle_bytes += source_->has_pages() ? uint64_t{zone.heap().movable_pages()} * kPageBytes : 0;
     if (zone.spans() == nullptr) {
       stats->used_bytes += zone.used_bytes();
@@ -217,11 +217,10 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   } else {
     const uint32_t block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown(address);
-    // Blocks of this zone start in chunks of their own, so none may get shorter than one.
-    const uint32_t least = (1u << kChunkShift) >> core::kGranuleShift;
+    const uint64_t asked = zone.asked(block);
     zone.close(block);
-    const bool done = zone.heap().resize(block, std::max(least, granules_of(bytes)), 0);
-    zone.open(block, done ? bytes : zone.asked(block));
+    const bool done = zone.heap().resize(block, granules_of(bytes), 0);
+    zone.open(block, done ? bytes : asked);
     if (done) return PLAT_POOL_OK;
   }
   return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands", name_, address, format_bytes(bytes)));

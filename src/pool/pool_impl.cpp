@@ -55,6 +55,12 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
 }
 
 void Pool::refresh_key() {
+  if (!small_->spaces().empty() && source_->has_pages() && small_bytes_.load() == 0) {
+    const Space& space = *small_->spaces().front();
+    small_chunks_ = space.chunks.get();
+    small_base_ = reinterpret_cast<uint64_t>(space.base);
+    small_bytes_ = space.bytes;
+  }
   const bool open = options_.thread_cache != 0 && !tool_.listening() && shared_count_.load() == 0 && !small_->asleep;
   key_.store(open ? id_ : UINT64_MAX);
 }
@@ -155,8 +161,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
 }
 
 plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, void** address) {
-  // Blocks of a zone start in chunks of their own, so none is shorter than one.
-  const uint32_t granules = std::max<uint32_t>((1u << kChunkShift) >> core::kGranuleShift, granules_of(request.bytes));
+  const uint32_t granules = granules_of(request.bytes);
   const uint32_t align = std::max<uint32_t>(1, static_cast<uint32_t>(request.alignment >> core::kGranuleShift));
   Zone& zone = zone_for(request, false);
   if (!zone.lock().try_lock()) {
@@ -182,14 +187,16 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
 }
 
 plat_pool_status Pool::release(void* address, plat_stream stream) {
-  Space* space = index_.find(address);
-  if (space != nullptr && space->zone == small_) {
+  // The first space of the small zone holds all small blocks of most programs: one comparison tells whether this is one.
+  const uint64_t offset = reinterpret_cast<uint64_t>(address) - small_base_.load(std::memory_order_relaxed);
+  if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]] {
     const HotLane& hot = hot_lane;
-    const uint32_t entry = __atomic_load_n(&space->chunk(address), __ATOMIC_RELAXED);
-    if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream && entry != 0 && hot.lane->push(entry & 63, address))
-      return PLAT_POOL_OK;
+    if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
+      const uint32_t entry = __atomic_load_n(small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
+      if (entry != 0 && hot.lane->push(entry & 63, address)) [[likely]] return PLAT_POOL_OK;
+    }
   }
-  return release_slow(space, address, stream);
+  return release_slow(index_.find(address), address, stream);
 }
 
 plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream stream) {
@@ -211,9 +218,9 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
     const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
     {
       std::lock_guard guard(zone.lock());
-      const uint32_t block = zone.find(*space, address);
+      const uint32_t block = zone.take(*space, address);
       if (block == core::kNoBlock) return unknown(address);
-      zone.close(block);
+      zone.close_taken(block);
       zone.heap().release(block, domain, batch);
     }
     return PLAT_POOL_OK;

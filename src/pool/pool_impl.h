@@ -122,6 +122,10 @@ class Pool final : public plat_pool {
   uint64_t id_ = 0;
   uint32_t tail_ = 32;
   std::atomic<uint64_t> key_{UINT64_MAX};  // equals id_ while the fast path is open
+  // The first space of the small zone, for the fast path.
+  std::atomic<uint64_t> small_base_{0};
+  std::atomic<uint64_t> small_bytes_{0};
+  std::atomic<uint32_t*> small_chunks_{nullptr};
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;

@@ -15,13 +15,13 @@ namespace plat::pool {
 
 class Zone;
 
-// Live blocks of a zone start in different chunks, so a table by chunk finds the record of any block: four bytes for 32 KiB.
+// Where spans are, a table by chunk tells the span and the class of any small block: four bytes for 32 KiB.
 inline constexpr uint32_t kChunkShift = 15;
 
 struct Space {
   Space(Zone* owner, char* start, uint64_t size, uint32_t granule, bool paged)
       : zone(owner), base(start), bytes(size), first_granule(granule) {
-    chunks.reset(static_cast<uint32_t*>(std::calloc((size >> kChunkShift) + 1, sizeof(uint32_t))));
+    chunks.reset(static_cast<uint32_t*>(std::calloc((size >> kChunkShift) + 1, sizeof(uint32_t))));  // touched only where spans are
     if (paged) pages.reset(static_cast<void**>(std::calloc(size / kPageBytes, sizeof(void*))));
   }
   bool contains(const void* address) const {

@@ -1,5 +1,6 @@
 #include "pool/thread_cache.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 
@@ -38,34 +39,36 @@ thread_local ThreadCaches thread_caches;
 
 Lane::Lane(plat_stream stream) : stream_(stream) {
   uint32_t total = 0;
-  for (uint32_t index = 0; index < kClasses; ++index) {
-    starts_[index] = total;
-    total += cache_capacity(index);
-  }
-  starts_[kClasses] = total;
+  for (uint32_t index = 0; index < kClasses; ++index) total += cache_capacity(index);
   items_ = std::make_unique<void*[]>(total);
+  void** next = items_.get();
+  for (uint32_t index = 0; index < kClasses; ++index) {
+    stacks_[index].items = next;
+    stacks_[index].capacity = cache_capacity(index);
+    next += cache_capacity(index);
+  }
 }
 
 uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
-  const uint32_t have = counts_[index].load(std::memory_order_relaxed);
-  if (count > have) count = have;
-  void** items = &items_[starts_[index]];
-  for (uint32_t i = 0; i < count; ++i) out[i] = items[i];
-  for (uint32_t i = count; i < have; ++i) items[i - count] = items[i];
-  counts_[index].store(have - count, std::memory_order_relaxed);
+  Stack& stack = stacks_[index];
+  const uint32_t have = stack.count.load(std::memory_order_relaxed);
+  count = std::min(count, have);
+  std::copy_n(stack.items, count, out);
+  std::copy(stack.items + count, stack.items + have, stack.items);
+  stack.count.store(have - count, std::memory_order_relaxed);
   return count;
 }
 
 uint64_t Lane::cached_bytes() const {
   uint64_t bytes = 0;
   for (uint32_t index = 0; index < kClasses; ++index)
-    bytes += uint64_t{counts_[index].load(std::memory_order_relaxed)} * class_bytes(index);
+    bytes += uint64_t{stacks_[index].count.load(std::memory_order_relaxed)} * class_bytes(index);
   return bytes;
 }
 
 uint64_t Lane::cached_blocks() const {
   uint64_t blocks = 0;
-  for (const auto& count : counts_) blocks += count.load(std::memory_order_relaxed);
+  for (const Stack& stack : stacks_) blocks += stack.count.load(std::memory_order_relaxed);
   return blocks;
 }
 

@@ -22,16 +22,18 @@ class Lane {
  public:
   explicit Lane(plat_stream stream);
   void* pop(uint32_t index) {
-    const uint32_t count = counts_[index].load(std::memory_order_relaxed);
-    if (count == 0) return nullptr;
-    counts_[index].store(count - 1, std::memory_order_relaxed);
-    return items_[starts_[index] + count - 1];
+    Stack& stack = stacks_[index];
+    const uint32_t count = stack.count.load(std::memory_order_relaxed);
+    if (count == 0) [[unlikely]] return nullptr;
+    stack.count.store(count - 1, std::memory_order_relaxed);
+    return stack.items[count - 1];
   }
   bool push(uint32_t index, void* address) {
-    const uint32_t count = counts_[index].load(std::memory_order_relaxed);
-    if (count == starts_[index + 1] - starts_[index]) return false;
-    items_[starts_[index] + count] = address;
-    counts_[index].store(count + 1, std::memory_order_relaxed);
+    Stack& stack = stacks_[index];
+    const uint32_t count = stack.count.load(std::memory_order_relaxed);
+    if (count == stack.capacity) [[unlikely]] return false;
+    stack.items[count] = address;
+    stack.count.store(count + 1, std::memory_order_relaxed);
     return true;
   }
   // The oldest `count` blocks of a class leave; `out` has room for them.
@@ -42,8 +44,12 @@ class Lane {
 
  private:
   plat_stream stream_;
-  std::array<std::atomic<uint32_t>, kClasses> counts_{};  // written by the owner, read by statistics
-  std::array<uint32_t, kClasses + 1> starts_;
+  struct Stack {
+    void** items;
+    std::atomic<uint32_t> count{0};  // written by the owner, read by statistics
+    uint32_t capacity;
+  };
+  std::array<Stack, kClasses> stacks_;
   std::unique_ptr<void*[]> items_;
 };
 

@@ -20,29 +20,17 @@ Space& Zone::space_of(uint32_t granule) const {
 }
 
 void* Zone::open(uint32_t block, uint64_t asked) {
-  core::Block& record = heap_.block(block);
-  Space& space = space_of(record.start);
-  void* address = space.address_of(record.start);
-  space.chunk(address) = block + 1;
+  const core::Block& record = heap_.block(block);
+  table_.insert(record.start, block);
   set_asked(block, asked);
-  used_granules_ += record.size;
+  used_granules_.store(used_granules() + record.size, std::memory_order_relaxed);
   ++live_blocks_;
-  return address;
+  return space_of(record.start).address_of(record.start);
 }
 
 void Zone::close(uint32_t block) {
-  const core::Block& record = heap_.block(block);
-  Space& space = space_of(record.start);
-  space.chunk(space.address_of(record.start)) = 0;
-  used_granules_ -= record.size;
-  --live_blocks_;
-}
-
-uint32_t Zone::find(Space& space, const void* address) const {
-  const uint32_t entry = space.chunk(address);
-  if (entry == 0) return core::kNoBlock;
-  const core::Block& record = heap_.block(entry - 1);
-  return space.address_of(record.start) == address ? entry - 1 : core::kNoBlock;
+  table_.remove(heap_.block(block).start);
+  close_taken(block);
 }
 
 }  // namespace plat::pool

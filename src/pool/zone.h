@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/address_table.h"
 #include "core/range_heap.h"
 #include "pool/lock.h"
 #include "pool/space.h"
@@ -34,8 +35,13 @@ class Zone {
   // A block was placed / goes: keeps the chunk table and the counts. `asked` is what the caller wanted.
   void* open(uint32_t block, uint64_t asked);
   void close(uint32_t block);
-  // The live block that starts at the address; kNoBlock when there is none.
-  uint32_t find(Space& space, const void* address) const;
+  void close_taken(uint32_t block) {
+    used_granules_.store(used_granules() - heap_.block(block).size, std::memory_order_relaxed);
+    --live_blocks_;
+  }
+  // The live block that starts at the address; kNoBlock when there is none. take() forgets it too, for a free.
+  uint32_t find(const Space& space, const void* address) const { return table_.find(key_of(space, address)); }
+  uint32_t take(const Space& space, const void* address) { return table_.remove(key_of(space, address)); }
   uint64_t asked(uint32_t block) const {
     return heap_.block(block).free_prev | (static_cast<uint64_t>(heap_.block(block).free_next) << 32);
   }
@@ -50,16 +56,24 @@ class Zone {
   }
   char* page_address(uint32_t page_index) { return space_of(page_index * heap_.page()).address_of(page_index * heap_.page()); }
 
-  uint64_t used_bytes() const { return used_granules_ << core::kGranuleShift; }
+  // May be read without the lock, for an estimate.
+  uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
+  uint64_t table_bytes() const { return table_.bookkeeping_bytes(); }
   uint64_t live_blocks() const { return live_blocks_; }
-  bool asleep = false;
+  std::atomic<bool> asleep{false};
 
  private:
+  uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
+  // Blocks start at granules: anything else gets a key that no block has.
+  static uint32_t key_of(const Space& space, const void* address) {
+    return reinterpret_cast<uint64_t>(address) % core::kGranuleBytes == 0 ? space.granule_of(address) : UINT32_MAX;
+  }
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
   std::vector<std::unique_ptr<Space>> spaces_;
-  uint64_t used_granules_ = 0;
+  std::atomic<uint64_t> used_granules_{0};
+  core::AddressTable table_;  // first granule of a live block -> the block
   uint64_t live_blocks_ = 0;
   uint16_t tag_;
 };
