@@ -16,7 +16,7 @@ namespace {
 // A device of numbers: pages are counted, addresses lead nowhere.
 class CountingSource final : public pool::Source {
  public:
-  explicit CountingSource(uint64_t bytes) : capacity_(bytes) { error_ = "the device of the replay is full"; }
+  explicit CountingSource(uint64_t bytes) : capacity_(bytes) {}
   bool has_pages() const override { return true; }
   pool::Got reserve(uint64_t bytes, void** base) override {
     *base = reinterpret_cast<void*>(next_);

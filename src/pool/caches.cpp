@@ -37,7 +37,7 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   count = lane.drain(index, count, batch);
   if (count == 0) return;
   // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
-  const uint16_t domain = streams_.domain_of(lane.stream());
+  const uint16_t domain = streams_.domain_or_wait(lane.stream());
   std::lock_guard guard(small_->lock());
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t entry = __atomic_load_n(&index_.find(batch[i])->chunk(batch[i]), __ATOMIC_RELAXED);

@@ -196,6 +196,7 @@ Got Pool::grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
 
 plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request, uint16_t domain, uint32_t* block) {
   Got got = Got::kNoMemory;
+  source_->error().clear();
   {
     std::lock_guard guard(growth_);
     // Memory that another stream has finished with is better than new memory.

@@ -3,7 +3,7 @@
 //   resource.h      what every pool and decorator can do; the C API calls nothing else
 //   pool_impl.h     the pool: zones for large blocks, spans for small ones, thread caches, streams, the ladder of last resorts
 //   zone.h          one stretch of address space: a RangeHeap, the pages under it, the records of its live blocks
-//   spans.h         blocks of up to 32 KiB, cut from 64 or 256 KiB spans
+//   spans.h         blocks of up to 32 KiB, cut from 32 or 64 KiB spans
 //   thread_cache.h  what makes a small allocation a pop and its free a push
 //   streams.h       who may still touch freed memory, and how far the device has got
 //   source.h        the device calls, behind one interface

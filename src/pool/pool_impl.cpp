@@ -98,7 +98,7 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
   if (segment <= kSmallMax && options_.source != PLAT_POOL_SOURCE_CALLER) {
     uint64_t bytes = segment;
     if (request.purpose == PLAT_POOL_MEDIA || source_->start_alignment() == 128) bytes = (bytes + 127) & ~uint64_t{127};
-    // A class that is a power of two starts at multiples of itself, since spans start at multiples of 64 KiB.
+    // A class that is a power of two starts at multiples of itself, since spans start at multiples of theirs.
     if (request.alignment > 64) bytes = std::bit_ceil(std::max(bytes, request.alignment));
     if (bytes <= kSmallMax) {
       uint32_t index = class_of(static_cast<uint32_t>(bytes));
@@ -136,12 +136,12 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
         break;
       }
       const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
-      constexpr uint32_t kAlign = 65536 >> core::kGranuleShift;
+      const uint32_t align = granules;
       // Spans belong to nobody's stream: only memory that is idle becomes one.
-      uint32_t block = zone.heap().allocate(granules, kAlign, 0);
+      uint32_t block = zone.heap().allocate(granules, align, 0);
       zone.lock().unlock();
       if (block == core::kNoBlock) {
-        const plat_pool_status status = grow(zone, granules, kAlign, request, 0, &block);
+        const plat_pool_status status = grow(zone, granules, align, request, 0, &block);
         if (status != PLAT_POOL_OK) return status;
       }
       std::lock_guard guard(zone.lock());

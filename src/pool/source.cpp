@@ -10,9 +10,14 @@
 
 namespace plat::pool {
 
+std::string& Source::error() {
+  static thread_local std::string text;
+  return text;
+}
+
 Got Source::failed(const char* call, int code) {
   const char* text = aclGetRecentErrMsg();
-  error_ = fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
+  error() = fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
   const bool memory = code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_DEVICE_OOM || code == ACL_ERROR_BAD_ALLOC ||
                       code == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
   return memory ? Got::kNoMemory : Got::kError;
@@ -108,7 +113,7 @@ class CallerSource final : public Source {
   CallerSource(void* base, uint64_t bytes) : base_(base), bytes_(bytes) {}
   Got create_block(uint64_t bytes, void** base) override {
     if (taken_ || bytes > bytes_) {
-      error_ = fmt::format("the caller's range of {} is all there is", format_bytes(bytes_));
+      error() = fmt::format("the caller's range of {} is all there is", format_bytes(bytes_));
       return Got::kNoMemory;
     }
     taken_ = true;

@@ -35,7 +35,8 @@ class Source {
   uint64_t start_alignment() const { return start_alignment_; }
   uint32_t tail_bytes() const { return tail_bytes_; }
   int32_t device() const { return device_; }
-  const std::string& error() const { return error_; }
+  // The device's words for the last failure that the calling thread met.
+  static std::string& error();
 
   static std::unique_ptr<Source> create(const plat_pool_options& options, std::string* why);
 
@@ -45,7 +46,6 @@ class Source {
   uint64_t start_alignment_ = 64;
   uint32_t tail_bytes_ = 32;
   int32_t device_ = 0;
-  std::string error_;
 };
 
 inline constexpr uint64_t kPageBytes = 2u << 20;

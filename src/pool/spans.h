@@ -1,4 +1,4 @@
-// Spans: blocks of up to 32 KiB. A span is a stretch of 64 or 256 KiB cut into blocks of one class, with a bitmap beside it that
+// Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a bitmap beside it that
 // says which are free. Threads take and return blocks in batches, so this is off the fast path.
 //
 // Blocks that were freed on a stream wait in a store of that stream, usable on it at once, until the stream has passed them.
@@ -24,7 +24,7 @@ struct Span {
   uint16_t free;
   uint32_t prev;  // list of spans of the class with something free
   uint32_t next;
-  std::array<uint64_t, 16> bits;  // 1: free
+  std::array<uint64_t, 8> bits;   // 1: free
 };
 
 class Spans {

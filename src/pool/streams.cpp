@@ -27,6 +27,13 @@ uint16_t Streams::add(plat_stream stream) {
   return static_cast<uint16_t>(count + 1);
 }
 
+uint16_t Streams::domain_or_wait(plat_stream stream) {
+  const uint16_t domain = domain_of(stream);
+  if (domain != UINT16_MAX) return domain;
+  aclrtSynchronizeStream(stream);
+  return 0;
+}
+
 void* Streams::new_event() {
   if (!spare_events_.empty()) {
     void* event = spare_events_.back();

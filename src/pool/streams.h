@@ -27,6 +27,8 @@ class Streams {
       if (entries_[i].stream.load(std::memory_order_relaxed) == stream) return static_cast<uint16_t>(i + 1);
     return add(stream);
   }
+  // The same, but with too many streams it waits for this one, after which the memory is nobody's.
+  uint16_t domain_or_wait(plat_stream stream);
   // The batch that a free on the domain joins now.
   uint32_t mark(uint16_t domain) {
     Entry& entry = entries_[domain - 1];
