@@ -1,0 +1,119 @@
+// The pool in C++: owners that give back, buffers of a type, and a memory resource. Header only, over plat/pool.h.
+#pragma once
+
+#include <plat/pool.h>
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace plat {
+
+// What a failed call throws: the status, and the sentence that explains it.
+class PoolError : public std::runtime_error {
+ public:
+  explicit PoolError(plat_pool_status status) : std::runtime_error(plat_pool_last_error()), status_(status) {}
+  plat_pool_status status() const noexcept { return status_; }
+
+ private:
+  plat_pool_status status_;
+};
+
+inline void check(plat_pool_status status) {
+  if (status != PLAT_POOL_OK) throw PoolError(status);
+}
+
+// Gives a block back to the pool it came from, on the stream it was last used on.
+struct BlockDeleter {
+  plat_pool* pool = nullptr;
+  plat_stream stream = nullptr;
+  void operator()(void* address) const noexcept { plat_pool_free_on(pool, address, stream); }
+};
+using Block = std::unique_ptr<void, BlockDeleter>;
+
+class DevicePool {
+ public:
+  explicit DevicePool(const plat_pool_options& options) { check(plat_pool_create(&options, &pool_)); }
+  // Takes over a pool made elsewhere, for example a decorator.
+  explicit DevicePool(plat_pool* pool) noexcept : pool_(pool) {}
+  DevicePool(DevicePool&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
+  DevicePool& operator=(DevicePool&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    return *this;
+  }
+  ~DevicePool() { plat_pool_destroy(pool_); }
+
+  static plat_pool_options options() {
+    plat_pool_options options;
+    plat_pool_options_init(&options);
+    return options;
+  }
+
+  void* allocate(std::size_t bytes) {
+    void* address = nullptr;
+    check(plat_pool_alloc(pool_, bytes, &address));
+    return address;
+  }
+  void* allocate(std::size_t bytes, plat_stream stream) {
+    void* address = nullptr;
+    check(plat_pool_alloc_on(pool_, bytes, stream, &address));
+    return address;
+  }
+  void free(void* address) { check(plat_pool_free(pool_, address)); }
+  void free(void* address, plat_stream stream) { check(plat_pool_free_on(pool_, address, stream)); }
+  Block block(std::size_t bytes, plat_stream stream = nullptr) { return Block(allocate(bytes, stream), BlockDeleter{pool_, stream}); }
+  plat_pool_stats stats() const {
+    plat_pool_stats stats;
+    check(plat_pool_get_stats(pool_, &stats));
+    return stats;
+  }
+  void trim(std::size_t keep_bytes = 0) { check(plat_pool_trim(pool_, keep_bytes)); }
+  plat_pool* get() const noexcept { return pool_; }
+
+ private:
+  plat_pool* pool_ = nullptr;
+};
+
+// `count` values of a type in device memory. The host must not follow data(); it is what kernels and copies are given.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(DevicePool& pool, std::size_t count, plat_stream stream = nullptr)
+      : block_(pool.block(count * sizeof(T), stream)), count_(count) {}
+  T* data() const noexcept { return static_cast<T*>(block_.get()); }
+  std::size_t size() const noexcept { return count_; }
+  std::size_t size_bytes() const noexcept { return count_ * sizeof(T); }
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+
+ private:
+  Block block_;
+  std::size_t count_ = 0;
+};
+
+// For containers in pinned host memory: a pool over PLAT_POOL_SOURCE_HOST. Containers write to what they get, so device memory is not
+// for them.
+class PoolResource final : public std::pmr::memory_resource {
+ public:
+  explicit PoolResource(plat_pool* pool) noexcept : pool_(pool) {}
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    void* address = nullptr;
+    const auto status = plat_pool_alloc_aligned(pool_, bytes == 0 ? 1 : bytes, alignment, &address);
+    if (status != PLAT_POOL_OK) throw std::bad_alloc();
+    return address;
+  }
+  void do_deallocate(void* address, std::size_t, std::size_t) override { plat_pool_free(pool_, address); }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    const auto* same = dynamic_cast<const PoolResource*>(&other);
+    return same != nullptr && same->pool_ == pool_;
+  }
+  plat_pool* pool_;
+};
+
+}  // namespace plat

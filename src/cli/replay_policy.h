@@ -1,0 +1,30 @@
+// Policies that a trace can be run against: the pool, and three plain ones that show what it is worth.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace plat::replay {
+
+struct Counters {
+  uint64_t reserved_bytes = 0;
+  uint64_t reserved_peak = 0;
+  uint64_t maps = 0;
+  uint64_t remaps = 0;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // False when the device is too small.
+  virtual bool allocate(uint32_t block, uint64_t bytes, uint32_t stream) = 0;
+  virtual void release(uint32_t block, uint32_t stream) = 0;
+  virtual Counters counters() = 0;
+};
+
+// "pool", "best-fit", "buddy", "page-run"; null for another name. `blocks` is how many a trace has, `slack` the pool's.
+std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks, double slack);
+inline constexpr const char* kPolicies[] = {"pool", "best-fit", "buddy", "page-run"};
+
+}  // namespace plat::replay

@@ -1,0 +1,55 @@
+#include "cli/replay_run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/units.h"
+
+namespace plat::replay {
+
+Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_bytes, double slack) {
+  using Clock = std::chrono::steady_clock;
+  auto policy = make_policy(name, device_bytes, trace.blocks, slack);
+  Outcome outcome;
+  const size_t half = trace.events.size() / 2;
+  const auto start = Clock::now();
+  auto middle = start;
+  uint64_t remaps_before = 0;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& event = trace.events[i];
+    if (i == half) {
+      remaps_before = policy->counters().remaps;
+      middle = Clock::now();
+    }
+    if (!event.allocate) {
+      policy->release(event.block, event.stream);
+    } else if (!policy->allocate(event.block, event.bytes, event.stream)) {
+      outcome.failed_at = i;
+      outcome.counters = policy->counters();
+      return outcome;
+    }
+  }
+  const auto end = Clock::now();
+  outcome.completed = true;
+  outcome.nanoseconds = std::chrono::duration<double, std::nano>(end - start).count() / static_cast<double>(trace.events.size());
+  outcome.steady_nanoseconds = std::chrono::duration<double, std::nano>(end - middle).count() / static_cast<double>(trace.events.size() - half);
+  outcome.counters = policy->counters();
+  outcome.late_remaps = outcome.counters.remaps - remaps_before;
+  return outcome;
+}
+
+uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step) {
+  const uint64_t page = 2_MiB;
+  uint64_t low = trace.peak_live_bytes / page;  // too small, or exactly the peak
+  const Outcome unlimited = run_once(trace, policy, uint64_t{1} << 46, slack);
+  if (!unlimited.completed) return 0;
+  uint64_t high = std::max(unlimited.counters.reserved_peak / page, low + 1);
+  const uint64_t stride = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(low) * step));
+  while (high - low > stride) {
+    const uint64_t middle = (low + high) / 2;
+    (run_once(trace, policy, middle * page, slack).completed ? high : low) = middle;
+  }
+  return high * page;
+}
+
+}  // namespace plat::replay

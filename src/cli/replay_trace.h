@@ -1,0 +1,30 @@
+// A trace of allocations, whatever it was recorded with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace plat::replay {
+
+struct Event {
+  uint32_t block;  // dense number of the block
+  bool allocate;
+  uint64_t bytes;  // of the block, also on free
+  uint32_t stream;
+};
+
+struct Trace {
+  std::vector<Event> events;
+  uint32_t blocks = 0;
+  uint64_t peak_live_bytes = 0;
+};
+
+// Reads our CSV, an RMM log or a PyTorch memory snapshot, each plain or gzipped; the content tells which. On failure `why` says what
+// is wrong and where, and the trace is empty.
+bool read_trace(const std::string& path, Trace& trace, std::string& why);
+
+// The same from text in memory.
+bool parse_trace(const std::string& content, Trace& trace, std::string& why);
+
+}  // namespace plat::replay

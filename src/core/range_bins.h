@@ -1,0 +1,121 @@
+// RangeBins: which free range is the tightest for a request, in constant time.
+//
+// Two-level segregated lists: the first level is the power of two of a size, the second cuts it into 32 equal steps, and a bitmap
+// for each level finds the next bin that holds anything. Inside a bin a bounded look prefers the smallest range that fits, which
+// packs almost as well as a full best fit. Nothing here touches the memory that is managed: links live in the block records.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/range_block.h"
+
+namespace plat::core {
+
+class RangeBins {
+ public:
+  RangeBins() { heads_.fill(kNoBlock); }
+
+  void insert(BlockTable& blocks, uint32_t id) {
+    const uint32_t bin = bin_of(blocks[id].size);
+    Block& block = blocks[id];
+    block.free_prev = kNoBlock;
+    block.free_next = heads_[bin];
+    if (heads_[bin] != kNoBlock) blocks[heads_[bin]].free_prev = id;
+    heads_[bin] = id;
+    first_ |= 1u << (bin >> kStepBits);
+    second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
+  }
+
+  void remove(BlockTable& blocks, uint32_t id) {
+    const Block& block = blocks[id];
+    if (block.free_next != kNoBlock) blocks[block.free_next].free_prev = block.free_prev;
+    if (block.free_prev != kNoBlock) {
+      blocks[block.free_prev].free_next = block.free_next;
+      return;
+    }
+    const uint32_t bin = bin_of(block.size);
+    heads_[bin] = block.free_next;
+    if (block.free_next != kNoBlock) return;
+    const uint32_t level = bin >> kStepBits;
+    second_[level] &= ~(1u << (bin & (kSteps - 1)));
+    if (second_[level] == 0) first_ &= ~(1u << level);
+  }
+
+  // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and `next_looks` of the next
+  // one finds; kNoBlock when there is none. A look of zero in the own bin means all of it.
+  uint32_t find(const BlockTable& blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
+    const uint32_t bin = bin_of(size);
+    uint32_t best = kNoBlock;
+    uint32_t best_size = UINT32_MAX;
+    uint32_t looks = own_looks;
+    for (uint32_t id = heads_[bin]; id != kNoBlock; id = blocks[id].free_next) {
+      const uint32_t found = blocks[id].size;
+      if (found >= size && found < best_size) {
+        best = id;
+        best_size = found;
+        if (found == size) return best;
+      }
+      if (--looks == 0) break;
+    }
+    if (best != kNoBlock) return best;
+    const uint32_t next = next_used(bin + 1);
+    if (next == kNoBin) return kNoBlock;
+    looks = next_looks;
+    for (uint32_t id = heads_[next]; id != kNoBlock; id = blocks[id].free_next) {
+      if (blocks[id].size < best_size) {
+        best = id;
+        best_size = blocks[id].size;
+      }
+      if (--looks == 0) break;
+    }
+    return best;
+  }
+
+  // Walks every range, largest bins first, until `visit` says stop by returning false.
+  template <class Visit>
+  void walk_down(const BlockTable& blocks, Visit&& visit) const {
+    for (uint32_t bin = kBins; bin-- > 0;) {
+      if ((second_[bin >> kStepBits] >> (bin & (kSteps - 1)) & 1u) == 0) continue;
+      for (uint32_t id = heads_[bin]; id != kNoBlock;) {
+        const uint32_t next = blocks[id].free_next;  // read first: the visitor may take the block out
+        if (!visit(id)) return;
+        id = next;
+      }
+    }
+  }
+
+  bool empty() const { return first_ == 0; }
+
+  static uint32_t bin_of(uint32_t size) {
+    if (size < kSteps) return size;
+    const uint32_t log = static_cast<uint32_t>(std::bit_width(size)) - 1;
+    return ((log - kStepBits + 1) << kStepBits) + ((size >> (log - kStepBits)) & (kSteps - 1));
+  }
+
+ private:
+  static constexpr uint32_t kStepBits = 5;
+  static constexpr uint32_t kSteps = 1u << kStepBits;
+  static constexpr uint32_t kLevels = 32 - kStepBits + 1;
+  static constexpr uint32_t kBins = kLevels * kSteps;
+  static constexpr uint32_t kNoBin = UINT32_MAX;
+
+  uint32_t next_used(uint32_t bin) const {
+    uint32_t level = bin >> kStepBits;
+    if (level >= kLevels) return kNoBin;
+    const uint32_t steps = second_[level] & (~0u << (bin & (kSteps - 1)));
+    if (steps != 0) return (level << kStepBits) + static_cast<uint32_t>(std::countr_zero(steps));
+    if (level + 1 >= kLevels) return kNoBin;
+    const uint32_t levels = first_ & (~0u << (level + 1));
+    if (levels == 0) return kNoBin;
+    level = static_cast<uint32_t>(std::countr_zero(levels));
+    return (level << kStepBits) + static_cast<uint32_t>(std::countr_zero(second_[level]));
+  }
+
+  uint32_t first_ = 0;
+  std::array<uint32_t, kLevels> second_{};
+  std::array<uint32_t, kBins> heads_;
+};
+
+}  // namespace plat::core

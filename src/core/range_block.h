@@ -1,0 +1,82 @@
+// Block and BlockTable: the records of a heap's ranges, kept beside the memory they describe and never in it.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace plat::core {
+
+inline constexpr uint32_t kNoBlock = UINT32_MAX;
+
+// Granules are 512 bytes: 32 bits of them span 2 TiB, and blocks that small are not placed one by one anyway.
+inline constexpr uint32_t kGranuleShift = 9;
+inline constexpr uint64_t kGranuleBytes = 1u << kGranuleShift;
+
+enum class BlockState : uint8_t {
+  kLive,   // handed out
+  kFree,   // free, and every page under it is backed
+  kHole,   // free address space with no page behind it; always whole pages
+  kFence,  // the end of an address range; never merges
+};
+
+// One record for each range of a heap; neighbours in address order are linked, so freeing merges without a search.
+struct Block {
+  uint32_t start;      // in granules
+  uint32_t size;       // in granules
+  uint32_t prev;       // address order
+  uint32_t next;       // address order
+  uint32_t free_prev;  // bin list while free; the owner's word while live
+  uint32_t free_next;
+  uint32_t batch;     // while free: the batch of frees on its stream that it belongs to
+  BlockState state;
+  uint8_t mark;       // the owner's byte while live
+  uint16_t domain;    // while free: whose ordered work may still touch it; 0 = nobody's
+};
+static_assert(sizeof(Block) == 32, "a million blocks must stay within one percent of what they manage");
+
+// The records of a heap in one array. It grows by doubling, which moves page tables rather than records once it is large; a reference
+// is good only until the next create().
+class BlockTable {
+ public:
+  BlockTable() = default;
+  BlockTable(const BlockTable&) = delete;
+  BlockTable& operator=(const BlockTable&) = delete;
+  ~BlockTable() { std::free(records_); }
+
+  Block& operator[](uint32_t id) { return records_[id]; }
+  const Block& operator[](uint32_t id) const { return records_[id]; }
+
+  // Throws std::bad_alloc when the host has no memory for more.
+  uint32_t create() {
+    if (recycled_ != kNoBlock) {
+      const uint32_t id = recycled_;
+      recycled_ = records_[id].next;
+      return id;
+    }
+    if (used_ == capacity_) grow();
+    return used_++;
+  }
+
+  void recycle(uint32_t id) {
+    records_[id].next = recycled_;
+    recycled_ = id;
+  }
+
+  uint64_t bookkeeping_bytes() const { return uint64_t{capacity_} * sizeof(Block); }
+
+ private:
+  void grow() {
+    const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    void* records = std::realloc(static_cast<void*>(records_), uint64_t{capacity} * sizeof(Block));
+    if (records == nullptr) throw std::bad_alloc();
+    records_ = static_cast<Block*>(records);
+    capacity_ = capacity;
+  }
+  Block* records_ = nullptr;
+  uint32_t capacity_ = 0;
+  uint32_t used_ = 0;
+  uint32_t recycled_ = kNoBlock;
+};
+
+}  // namespace plat::core

@@ -1,0 +1,262 @@
+#include "core/range_heap.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace plat::core {
+
+namespace {
+// How many ranges a search looks at in the bin of the request and in the first larger one that is not empty.
+constexpr uint32_t kOwnLooks = 8;
+constexpr uint32_t kNextLooks = 4;
+constexpr uint32_t kAllLooks = 0;
+}  // namespace
+
+RangeHeap::RangeHeap(uint32_t page) : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {}
+
+uint32_t RangeHeap::append(uint32_t space, bool backed) {
+  uint32_t start = 0;
+  if (last_ != kNoBlock) start = blocks_[last_].start + page_;  // the fence takes a page: ranges on its two sides never touch
+  if (space == 0 || space > UINT32_MAX - 2 * page_ - start) return UINT32_MAX;
+  const uint32_t id = blocks_.create();
+  const uint32_t fence = blocks_.create();
+  blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0, 0};
+  const uint32_t end = page_ceil(start + space);
+  blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0, 0};
+  if (last_ != kNoBlock)
+    blocks_[last_].next = id;
+  else
+    first_ = id;
+  last_ = fence;
+  if (backed) {
+    blocks_[id].state = BlockState::kFree;
+    insert_free(id);
+  } else {
+    insert_hole(id);
+  }
+  return start;
+}
+
+bool RangeHeap::retire(uint32_t first) {
+  Block& block = blocks_[first];
+  if (block.state != BlockState::kFree || block.domain != 0 || blocks_[block.next].state != BlockState::kFence) return false;
+  remove_free(first);
+  block.state = BlockState::kFence;
+  return true;
+}
+
+void RangeHeap::add_domain(uint16_t domain) {
+  while (domains_.size() <= domain) domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());
+}
+
+void RangeHeap::insert_free(uint32_t id) {
+  const Block& block = blocks_[id];
+  Domain& domain = domain_at(block.domain);
+  domain.bins.insert(blocks_, id);
+  domain.granules += block.size;
+  if (block.domain == 0)
+    movable_pages_.store(movable_pages() + whole_pages(block.start, block.size), std::memory_order_relaxed);
+}
+
+void RangeHeap::remove_free(uint32_t id) {
+  const Block& block = blocks_[id];
+  Domain& domain = domain_at(block.domain);
+  domain.bins.remove(blocks_, id);
+  domain.granules -= block.size;
+  if (block.domain == 0)
+    movable_pages_.store(movable_pages() - whole_pages(block.start, block.size), std::memory_order_relaxed);
+}
+
+void RangeHeap::insert_hole(uint32_t id) {
+  Block& block = blocks_[id];
+  block.free_prev = kNoBlock;
+  block.free_next = holes_;
+  if (holes_ != kNoBlock) blocks_[holes_].free_prev = id;
+  holes_ = id;
+}
+
+void RangeHeap::remove_hole(uint32_t id) {
+  const Block& block = blocks_[id];
+  if (block.free_next != kNoBlock) blocks_[block.free_next].free_prev = block.free_prev;
+  if (block.free_prev != kNoBlock)
+    blocks_[block.free_prev].free_next = block.free_next;
+  else
+    holes_ = block.free_next;
+}
+
+uint32_t RangeHeap::split(uint32_t id, uint32_t at) {
+  const uint32_t upper = blocks_.create();
+  Block& low = blocks_[id];
+  Block& high = blocks_[upper];
+  high = low;
+  high.start = at;
+  high.size = low.start + low.size - at;
+  high.prev = id;
+  low.size = at - low.start;
+  if (low.next != kNoBlock) blocks_[low.next].prev = upper;
+  low.next = upper;
+  return upper;
+}
+
+void RangeHeap::absorb_next(uint32_t id) {
+  Block& block = blocks_[id];
+  const uint32_t gone = block.next;
+  const Block& other = blocks_[gone];
+  block.size += other.size;
+  block.batch = std::max(block.batch, other.batch);
+  block.next = other.next;
+  if (block.next != kNoBlock) blocks_[block.next].prev = id;
+  blocks_.recycle(gone);
+}
+
+void RangeHeap::file_free(uint32_t id) {
+  Block& block = blocks_[id];
+  if (const uint32_t next = block.next; blocks_[next].state == BlockState::kFree && blocks_[next].domain == block.domain) {
+    remove_free(next);
+    absorb_next(id);
+  }
+  if (const uint32_t prev = block.prev;
+      prev != kNoBlock && blocks_[prev].state == BlockState::kFree && blocks_[prev].domain == block.domain) {
+    remove_free(prev);
+    absorb_next(prev);
+    id = prev;
+  }
+  insert_free(id);
+}
+
+uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
+  const uint32_t clean = idle_.bins.find(blocks_, size, own_looks, next_looks);
+  if (domain == 0 || domain >= domains_.size()) return clean;
+  const uint32_t own = domains_[domain]->bins.find(blocks_, size, own_looks, next_looks);
+  if (own == kNoBlock) return clean;
+  // Equal fits go to the stream's own memory: the rest stays usable by everybody.
+  return clean == kNoBlock || blocks_[own].size <= blocks_[clean].size ? own : clean;
+}
+
+// `id` is free and filed; [start, start + size) lies inside it.
+uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
+  remove_free(id);
+  if (blocks_[id].start < start) {
+    const uint32_t upper = split(id, start);
+    insert_free(id);
+    id = upper;
+  }
+  if (blocks_[id].size > size) insert_free(split(id, start + size));
+  blocks_[id].state = BlockState::kLive;
+  return id;
+}
+
+uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain, bool from_end) {
+  // A range longer by the alignment always has an aligned place inside; a shorter one may have.
+  uint32_t id = find(size, domain, kOwnLooks, kNextLooks);
+  if (id == kNoBlock) id = find(size, domain, kAllLooks, kNextLooks);
+  if (id == kNoBlock) return kNoBlock;
+  auto place = [&](uint32_t candidate, uint32_t& start) {
+    const Block& block = blocks_[candidate];
+    start = from_end ? (block.start + block.size - size) & ~(align - 1) : (block.start + align - 1) & ~(align - 1);
+    return start >= block.start && start + size <= block.start + block.size;
+  };
+  uint32_t start = 0;
+  if (!place(id, start)) {
+    id = find(size + align - 1, domain, kAllLooks, kNextLooks);
+    if (id == kNoBlock || !place(id, start)) return kNoBlock;
+  }
+  return carve(id, start, size);
+}
+
+void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
+  Block& block = blocks_[id];
+  assert(block.state == BlockState::kLive);
+  block.state = BlockState::kFree;
+  block.domain = domain;
+  block.batch = batch;
+  if (domain >= domains_.size() && domain != 0) add_domain(domain);
+  file_free(id);
+}
+
+bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
+  const Block block = blocks_[id];  // a copy: splitting may move the records
+  if (size < block.size) {
+    const uint32_t rest = split(id, block.start + size);
+    blocks_[rest].state = BlockState::kFree;
+    blocks_[rest].domain = domain;
+    if (domain != 0) add_domain(domain);
+    file_free(rest);
+    return true;
+  }
+  if (size == block.size) return true;
+  const uint32_t next = block.next;
+  const Block after = blocks_[next];
+  if (after.state != BlockState::kFree || !usable(after, domain) || block.size + after.size < size) return false;
+  remove_free(next);
+  if (block.size + after.size > size) insert_free(split(next, block.start + size));
+  const uint32_t batch = block.batch;
+  absorb_next(id);
+  blocks_[id].batch = batch;
+  return true;
+}
+
+void RangeHeap::map(PageRun pages) {
+  const uint32_t start = pages.first << page_shift_;
+  const uint32_t size = pages.count << page_shift_;
+  uint32_t id = hole_at(start);
+  remove_hole(id);
+  if (blocks_[id].start < start) {
+    const uint32_t upper = split(id, start);
+    insert_hole(id);
+    id = upper;
+  }
+  if (blocks_[id].size > size) insert_hole(split(id, start + size));
+  Block& block = blocks_[id];
+  block.state = BlockState::kFree;
+  block.domain = 0;
+  block.batch = 0;
+  mapped_pages_ += pages.count;
+  file_free(id);
+}
+
+void RangeHeap::unmap(const MovableRun& run) {
+  const PageRun pages = run.pages;
+  const uint32_t start = pages.first << page_shift_;
+  const uint32_t size = pages.count << page_shift_;
+  uint32_t id = run.block;
+  id = carve(id, start, size);
+  Block& block = blocks_[id];
+  block.state = BlockState::kHole;
+  block.domain = 0;
+  mapped_pages_ -= pages.count;
+  if (blocks_[block.next].state == BlockState::kHole) {
+    remove_hole(block.next);
+    absorb_next(id);
+  }
+  if (const uint32_t prev = block.prev; prev != kNoBlock && blocks_[prev].state == BlockState::kHole) {
+    remove_hole(prev);
+    absorb_next(prev);
+    id = prev;
+  }
+  insert_hole(id);
+}
+
+uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
+  if (domain == 0 || domain >= domains_.size()) return 0;
+  if (to != 0) add_domain(to);
+  std::vector<uint32_t> settled;
+  domains_[domain]->bins.walk_down(blocks_, [&](uint32_t id) {
+    if (static_cast<int32_t>(blocks_[id].batch - batch) <= 0) settled.push_back(id);
+    return true;
+  });
+  for (uint32_t id : settled) {
+    remove_free(id);
+    blocks_[id].state = BlockState::kLive;  // so that filing one does not swallow another that is in no bin
+    blocks_[id].domain = to;
+    blocks_[id].batch = to_batch;
+  }
+  for (uint32_t id : settled) {
+    blocks_[id].state = BlockState::kFree;
+    file_free(id);
+  }
+  return static_cast<uint32_t>(settled.size());
+}
+
+}  // namespace plat::core

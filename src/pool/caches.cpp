@@ -1,0 +1,92 @@
+// The pool's side of the thread caches: lanes, flushing them, and what else small blocks need when they come back.
+#include <algorithm>
+
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+void Pool::enlist(ThreadCache& cache) {
+  std::lock_guard guard(caches_mutex_);
+  cache.flush_seen = flush_epoch_.load();
+  caches_.push_back(&cache);
+}
+
+void Pool::retire(ThreadCache& cache) {
+  flush_cache(cache);
+  std::lock_guard guard(caches_mutex_);
+  std::erase(caches_, &cache);
+}
+
+Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream) {
+  Lane* lane = nullptr;
+  for (auto& each : cache.lanes)
+    if (each->stream() == stream) lane = each.get();
+  if (lane == nullptr) {
+    auto fresh = std::make_unique<Lane>(stream);
+    lane = fresh.get();
+    std::lock_guard guard(caches_mutex_);
+    cache.lanes.push_back(std::move(fresh));
+  }
+  Zone* shard = cache.shard != 0 ? shards_[cache.shard - 1].load(std::memory_order_acquire) : nullptr;
+  hot_lane = HotLane{id_, stream, lane, shard};
+  return lane;
+}
+
+void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
+  void* batch[64];
+  count = lane.drain(index, count, batch);
+  if (count == 0) return;
+  // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
+  const uint16_t domain = streams_.domain_or_wait(lane.stream());
+  std::lock_guard guard(small_->lock());
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t entry = __atomic_load_n(&index_.find(batch[i])->chunk(batch[i]), __ATOMIC_RELAXED);
+    return_block(*small_, (entry >> 6) - 1, index, batch[i], domain);
+  }
+}
+
+void Pool::flush_cache(ThreadCache& cache) {
+  cache.flush_seen = flush_epoch_.load(std::memory_order_relaxed);
+  for (auto& lane : cache.lanes)
+    for (uint32_t index = 0; index < kClasses; ++index) flush_lane(*lane, index, 64);
+}
+
+plat_pool_status Pool::flush_thread() {
+  if (options_.thread_cache != 0) flush_cache(*thread_cache_of(*this));
+  return PLAT_POOL_OK;
+}
+
+// Needs the zone's lock.
+void Pool::return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain) {
+  if (domain != 0) {
+    zone.spans()->defer(index, span, address, domain, streams_.mark(domain));
+    return;
+  }
+  bool twice = false;
+  const uint32_t empty = zone.spans()->give(span, address, &twice);
+  if (empty != kNoSpan) drop_span(zone, empty);
+}
+
+// Needs the zone's lock.
+void Pool::drop_span(Zone& zone, uint32_t id) {
+  const Span& span = zone.spans()->at(id);
+  const uint32_t block = span.block;
+  Space& space = zone.space_of(zone.heap().block(block).start);
+  for (uint32_t at = 0; at < span_bytes(span.index); at += 1u << kChunkShift)
+    __atomic_store_n(&space.chunk(span.base + at), 0u, __ATOMIC_RELAXED);
+  zone.spans()->drop(id);
+  zone.close(block);
+  zone.heap().release(block);
+}
+
+void Pool::reclaim_spans() {
+  for_zones([&](Zone& zone) {
+    if (zone.spans() == nullptr) return;
+    std::lock_guard guard(zone.lock());
+    std::vector<uint32_t> spare;
+    zone.spans()->spare(spare);
+    for (uint32_t id : spare) drop_span(zone, id);
+  });
+}
+
+}  // namespace plat::pool

@@ -1,0 +1,110 @@
+// Doors for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator of a stream.
+#include <acl/acl_rt.h>
+#include <acl/acl_rt_allocator.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+namespace {
+
+// One pool a device, for the whole life of the process: frameworks free after main.
+plat_pool* pool_of_device(int device) {
+  static std::mutex* mutex = new std::mutex;
+  static auto* pools = new std::map<int, plat_pool*>;
+  std::lock_guard guard(*mutex);
+  plat_pool*& pool = (*pools)[device];
+  if (pool == nullptr) {
+    plat_pool_options options;
+    plat_pool_options_init(&options);
+    options.name = "torch_npu";
+    options.device = device;
+    plat_pool_create(&options, &pool);
+  }
+  return pool;
+}
+
+struct StreamAllocator {
+  plat_pool* pool;
+  plat_stream stream;
+};
+std::mutex& doors_mutex() {
+  static std::mutex* mutex = new std::mutex;
+  return *mutex;
+}
+std::map<plat_stream, StreamAllocator*>& doors() {
+  static auto* all = new std::map<plat_stream, StreamAllocator*>;
+  return *all;
+}
+
+// A block is its address here: the runtime asks for the address of a block and needs nothing else.
+void* stream_alloc(aclrtAllocator allocator, size_t size) {
+  auto* door = static_cast<StreamAllocator*>(allocator);
+  void* address = nullptr;
+  return plat_pool_alloc_on(door->pool, size, door->stream, &address) == PLAT_POOL_OK ? address : nullptr;
+}
+void* stream_alloc_advise(aclrtAllocator allocator, size_t size, aclrtAllocatorAddr) { return stream_alloc(allocator, size); }
+void stream_free(aclrtAllocator allocator, aclrtAllocatorBlock block) {
+  auto* door = static_cast<StreamAllocator*>(allocator);
+  plat_pool_free_on(door->pool, block, door->stream);
+}
+void* stream_address(aclrtAllocatorBlock block) { return block; }
+
+}  // namespace
+
+}  // namespace plat::pool
+
+using namespace plat::pool;
+
+extern "C" {
+
+void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream) {
+  plat_pool* pool = pool_of_device(device);
+  void* address = nullptr;
+  if (pool == nullptr || size == 0) return nullptr;
+  return plat_pool_alloc_on(pool, size, stream, &address) == PLAT_POOL_OK ? address : nullptr;
+}
+
+void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream) {
+  if (plat_pool* pool = pool_of_device(device); pool != nullptr) plat_pool_free_on(pool, address, stream);
+}
+
+plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {
+  if (pool == nullptr || stream == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
+  aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
+  if (description == nullptr) return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
+  auto* door = new StreamAllocator{pool, stream};
+  aclError code = aclrtAllocatorSetObjToDesc(description, door);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocFuncToDesc(description, stream_alloc);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetFreeFuncToDesc(description, stream_free);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocAdviseFuncToDesc(description, stream_alloc_advise);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetGetAddrFromBlockFuncToDesc(description, stream_address);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorRegister(stream, description);
+  aclrtAllocatorDestroyDesc(description);
+  if (code != ACL_SUCCESS) {
+    delete door;
+    return report(PLAT_POOL_DEVICE, fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
+  }
+  std::lock_guard guard(doors_mutex());
+  std::swap(doors()[stream], door);
+  delete door;  // an earlier registration of the stream, which this one replaced
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
+  if (stream == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_unregister_from_stream: the stream is NULL");
+  const aclError code = aclrtAllocatorUnregister(stream);
+  if (code != ACL_SUCCESS) return report(PLAT_POOL_DEVICE, fmt::format("plat_pool_unregister_from_stream: the runtime refused with {}", code));
+  std::lock_guard guard(doors_mutex());
+  if (auto door = doors().find(stream); door != doors().end()) {
+    delete door->second;
+    doors().erase(door);
+  }
+  return PLAT_POOL_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,247 @@
+// How memory comes and goes: pages from the device, pages from elsewhere in the pool, and the ladder that is climbed when neither
+// suffices. Everything here holds growth_, so that only one thread changes what the pool holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+namespace {
+constexpr uint64_t kLargestReservation = 128_GiB;
+constexpr uint64_t kSmallestReservation = 1_GiB;
+}  // namespace
+
+uint64_t Pool::hard_limit_pages() const { return options_.limit_bytes != 0 ? options_.limit_bytes / kPageBytes : UINT64_MAX; }
+
+uint64_t Pool::soft_limit_pages() const {
+  if (options_.slack < 0) return hard_limit_pages();
+  const auto soft = static_cast<uint64_t>(static_cast<double>(used_peak_.load()) * (1 + options_.slack)) / kPageBytes + 1;
+  return std::min(soft, hard_limit_pages());
+}
+
+uint64_t Pool::movable_pages() {
+  uint64_t pages = 0;
+  for_zones([&](Zone& zone) { pages += zone.heap().movable_pages(); });
+  return pages;
+}
+
+Got Pool::add_space(Zone& zone, uint32_t granules) {
+  const uint64_t need = align_up((uint64_t{granules} << core::kGranuleShift) + kPageBytes, kPageBytes);
+  // Address space is cheap and holes in it are what lets pages move: twice the device, in the largest piece that is granted.
+  uint64_t bytes = std::max(kSmallestReservation, std::min(kLargestReservation, 2 * source_->total_bytes()));
+  bytes = std::max(align_up(need, kPageBytes), align_down(bytes, kPageBytes));
+  void* base = nullptr;
+  Got got = source_->reserve(bytes, &base);
+  while (got == Got::kNoMemory && bytes / 2 >= need) {
+    bytes = align_up(bytes / 2, kPageBytes);
+    got = source_->reserve(bytes, &base);
+  }
+  if (got != Got::kYes) return got;
+  Space* space = zone.add_space(static_cast<char*>(base), bytes, false);
+  if (space == nullptr) {
+    source_->unreserve(base);
+    return Got::kNoMemory;
+  }
+  index_.add(space);
+  address_bytes_ += bytes;
+  tool_.space_added(*space, source_->device());
+  if (tool_.listening() || &zone == small_) refresh_key();
+  return Got::kYes;
+}
+
+Got Pool::create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages) {
+  while (pages.size() < count) {
+    if (!bank_.empty()) {
+      pages.push_back(bank_.back());
+      bank_.pop_back();
+      continue;
+    }
+    if (held_bytes_ / kPageBytes >= ceiling) return Got::kNoMemory;
+    void* page = nullptr;
+    if (const Got got = source_->create_page(&page); got != Got::kYes) return got;
+    pages.push_back(page);
+    held_bytes_ += kPageBytes;
+    held_peak_ = std::max(held_peak_.load(), held_bytes_.load());
+    ++maps_;
+  }
+  return Got::kYes;
+}
+
+// Takes wholly free pages out of a zone whose lock is held.
+bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::vector<void*>& pages) {
+  while (pages.size() < count) {
+    core::MovableRun run = zone.heap().movable(static_cast<uint32_t>(count - pages.size()), skip);
+    if (run.pages.count == 0) return true;
+    uint32_t done = 0;
+    for (; done < run.pages.count; ++done) {
+      const uint32_t page = run.pages.first + done;
+      if (source_->unmap_page(zone.page_address(page)) != Got::kYes) break;
+      pages.push_back(zone.page(page));
+      zone.page(page) = nullptr;
+      ++unmaps_;
+    }
+    const bool whole = done == run.pages.count;
+    run.pages.count = done;
+    if (done != 0) zone.heap().unmap(run);
+    if (!whole) return false;
+  }
+  return true;
+}
+
+// Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. What was gathered stays in the bank when
+// it is not enough, so nothing is lost.
+Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count, std::vector<void*>& pages) {
+  Got got = create_pages(count, soft_limit_pages(), pages);
+  if (got == Got::kNoMemory && may_move) {
+    const size_t before = pages.size();
+    bool sound = move_out(zone, plan, count, pages);
+    for_zones([&](Zone& other) {
+      if (&other == &zone || other.asleep || pages.size() >= count || !sound) return;
+      std::lock_guard guard(other.lock());
+      sound = move_out(other, core::RangePlan{}, count, pages);
+    });
+    remaps_ += pages.size() - before;
+    if (!sound) got = Got::kError;
+    else got = pages.size() < count ? create_pages(count, hard_limit_pages(), pages) : Got::kYes;
+  }
+  if (got != Got::kYes) {
+    bank_.insert(bank_.end(), pages.begin(), pages.end());
+    pages.clear();
+  }
+  return got;
+}
+
+Got Pool::map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& pages) {
+  std::vector<core::PageRun> runs;
+  zone.heap().missing(plan, runs);
+  for (const core::PageRun& run : runs) {
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const Got got = source_->map_page(zone.page_address(run.first + i), pages.back());
+      if (got != Got::kYes) {
+        if (i != 0) zone.heap().map(core::PageRun{run.first, i});
+        bank_.insert(bank_.end(), pages.begin(), pages.end());
+        pages.clear();
+        return got;
+      }
+      zone.page(run.first + i) = pages.back();
+      pages.pop_back();
+    }
+    zone.heap().map(run);
+  }
+  return Got::kYes;
+}
+
+// One try. growth_ is held, the zone's lock is taken here.
+Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
+  std::lock_guard guard(zone.lock());
+  *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed, or grown, meanwhile
+  if (*block != core::kNoBlock) return Got::kYes;
+  if (!source_->has_pages()) return grow_block(zone, granules, align, domain, block);
+  core::RangePlan plan = zone.heap().plan(granules, align, domain, false);
+  if (!plan.found) {
+    if (const Got got = add_space(zone, granules + align); got != Got::kYes) return got;
+    plan = zone.heap().plan(granules, align, domain, false);
+    if (!plan.found) return Got::kNoMemory;
+  }
+  const uint64_t held = held_bytes_ / kPageBytes;
+  const uint64_t room = std::min(soft_limit_pages(), device_full_at_);
+  if (held - bank_.size() + plan.missing_pages > room) plan = zone.heap().plan(granules, align, domain, true);
+  // Moving pages that cannot suffice would be work for nothing.
+  const uint64_t inside = plan.whole_pages - plan.missing_pages;
+  const uint64_t movable = movable_pages();
+  const uint64_t hard = hard_limit_pages();
+  const uint64_t fresh = hard > held ? hard - held : 0;
+  if (bank_.size() + fresh < plan.missing_pages && bank_.size() + fresh + movable - std::min(inside, movable) < plan.missing_pages)
+    return Got::kNoMemory;
+  std::vector<void*> pages;
+  Got got = collect_pages(zone, plan, true, plan.missing_pages, pages);
+  if (got == Got::kNoMemory) device_full_at_ = std::min(device_full_at_, held_bytes_ / kPageBytes);
+  if (got == Got::kYes) got = map_plan(zone, plan, pages);
+  if (got == Got::kYes) *block = zone.heap().take(plan, domain);
+  return got;
+}
+
+Got Pool::grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
+  const uint64_t need = (uint64_t{granules} + align - 1) << core::kGranuleShift;
+  uint64_t bytes = options_.chunk_bytes != 0 ? options_.chunk_bytes : 64_MiB;
+  if (options_.source == PLAT_POOL_SOURCE_CALLER)
+    bytes = align_down(options_.caller_bytes, core::kGranuleBytes);
+  else
+    bytes = align_up(std::max(need, bytes), kPageBytes);
+  if (options_.limit_bytes != 0 && held_bytes_ + bytes > options_.limit_bytes && options_.source != PLAT_POOL_SOURCE_CALLER) {
+    bytes = align_up(need, kPageBytes);  // the last piece may be smaller
+    if (held_bytes_ + bytes > options_.limit_bytes) return Got::kNoMemory;
+  }
+  void* base = nullptr;
+  if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
+  Space* space = zone.add_space(static_cast<char*>(base), bytes, true);
+  if (space == nullptr) {
+    source_->destroy_block(base);
+    return Got::kNoMemory;
+  }
+  held_bytes_ += bytes;
+  held_peak_ = std::max(held_peak_.load(), held_bytes_.load());
+  address_bytes_ += bytes;
+  ++maps_;
+  index_.add(space);
+  tool_.space_added(*space, source_->device());
+  if (tool_.listening()) refresh_key();
+  *block = zone.heap().allocate(granules, align, domain);
+  return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
+}
+
+plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request, uint16_t domain, uint32_t* block) {
+  Got got = Got::kNoMemory;
+  source_->error().clear();
+  {
+    std::lock_guard guard(growth_);
+    // Memory that another stream has finished with is better than new memory.
+    if (streams_.count() > 1 || (streams_.count() == 1 && domain == 0)) settle(Streams::Effort::kPoll, nullptr, domain);
+    got = grow_once(zone, granules, align, domain, block);
+    // The ladder: each rung frees something, and each is followed by one more try.
+    for (int rung = 0; got == Got::kNoMemory && rung < 5; ++rung) {
+      switch (rung) {
+        case 0:
+          flush_epoch_.fetch_add(1);  // other threads return their blocks when they next pass by
+          flush_thread();
+          reclaim_spans();
+          break;
+        case 1:
+          if (!settle(Streams::Effort::kPoll, nullptr, domain) & !drain_shared(false)) continue;
+          reclaim_spans();
+          break;
+        case 2:
+          if (options_.reuse_waits == 0 || request.stream == nullptr || !settle(Streams::Effort::kPoll, request.stream, domain)) continue;
+          break;
+        case 3:
+          if (!settle(Streams::Effort::kWait, nullptr, domain) & !drain_shared(true)) continue;
+          reclaim_spans();
+          break;
+        default:
+          for_other_pools(*this, [](Pool& other, Pool&) {
+            // The other one may be growing and waiting for us: then it has nothing to give.
+            if (std::unique_lock theirs(other.growth_, std::try_to_lock); theirs) other.trim_locked(0);
+          });
+          device_full_at_ = UINT64_MAX;
+      }
+      got = grow_once(zone, granules, align, domain, block);
+    }
+  }
+  if (got == Got::kNoMemory && oom_callback_ != nullptr && oom_callback_(oom_user_, this, request.bytes, account().c_str()) != 0) {
+    std::lock_guard guard(growth_);
+    device_full_at_ = UINT64_MAX;
+    settle(Streams::Effort::kWait, nullptr, domain);
+    got = grow_once(zone, granules, align, domain, block);
+  }
+  if (got == Got::kYes) return PLAT_POOL_OK;
+  ++oom_;
+  const std::string asked = fmt::format("pool {}: no room for {} ({})", name_, format_bytes(request.bytes), account());
+  return report(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+                source_->error().empty() ? asked : fmt::format("{}; last refusal: {}", asked, source_->error()));
+}
+
+}  // namespace plat::pool

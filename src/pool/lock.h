@@ -1,0 +1,38 @@
+// SpinLock: for sections of a few dozen nanoseconds. One atomic exchange to take it, one store to leave it, which is half of what
+// a futex-based mutex costs when nobody else wants it.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace plat::pool {
+
+class SpinLock {
+ public:
+  void lock() {
+    if (!taken_.exchange(true, std::memory_order_acquire)) return;
+    wait();
+  }
+  bool try_lock() {
+    return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() {
+    do {
+      for (int spin = 0; taken_.load(std::memory_order_relaxed); ++spin) {
+        // The holder may have been preempted, or is mapping pages: let it run.
+        if (spin >= kSpins) sched_yield();
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+      }
+    } while (taken_.exchange(true, std::memory_order_acquire));
+  }
+  static constexpr int kSpins = 100;
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace plat::pool

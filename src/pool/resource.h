@@ -1,0 +1,44 @@
+// Resource: what the C API can ask of a pool, and what a decorator passes on to the pool it wraps.
+#pragma once
+
+#include <string>
+
+#include "plat/pool.h"
+
+namespace plat::pool {
+
+struct Request {
+  uint64_t bytes = 0;
+  uint64_t alignment = 0;  // 0: what the purpose needs
+  plat_stream stream = nullptr;
+  plat_pool_purpose purpose = PLAT_POOL_COMPUTE;
+  uint16_t tag = 0;
+};
+
+// Leaves the sentence that plat_pool_last_error() tells, and returns the status.
+plat_pool_status report(plat_pool_status status, std::string sentence);
+const std::string& last_error();
+
+}  // namespace plat::pool
+
+// The C handle is the interface itself.
+struct plat_pool {
+  using Request = plat::pool::Request;
+  virtual ~plat_pool() = default;
+  virtual plat_pool_status allocate(const Request& request, void** address) = 0;
+  virtual plat_pool_status release(void* address, plat_stream stream) = 0;
+  virtual plat_pool_status use_on(void* address, plat_stream stream) = 0;
+  virtual plat_pool_status forget_stream(plat_stream stream) = 0;
+  virtual plat_pool_status resize(void* address, uint64_t bytes) = 0;
+  virtual plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail) = 0;
+  virtual plat_pool_status stats(plat_pool_stats* stats) = 0;
+  virtual plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) = 0;
+  virtual plat_pool_status trim(uint64_t keep_bytes) = 0;
+  virtual plat_pool_status reset() = 0;
+  virtual plat_pool_status set_oom_callback(plat_pool_oom_callback callback, void* user) = 0;
+  virtual plat_pool_status flush_thread() = 0;
+  virtual plat_pool_status sleep(uint16_t tag, bool save) = 0;
+  virtual plat_pool_status wake(uint16_t tag) = 0;
+  // The pool at the bottom of a stack of decorators.
+  virtual plat_pool* base() { return this; }
+};

@@ -1,0 +1,200 @@
+// Sleep and wake: the pages of a zone go back to the device while every address stays, and come back exactly or not at all.
+#include <acl/acl_rt.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+plat_pool_status Pool::sleep(uint16_t tag, bool save) {
+  if (!source_->has_pages())
+    return report(PLAT_POOL_UNSUPPORTED, fmt::format("pool {}: only a pool over mapped pages can sleep", name_));
+  flush_thread();
+  std::lock_guard growth(growth_);
+  settle(Streams::Effort::kWait, nullptr, 0);
+  reclaim_spans();
+  std::vector<Zone*> zones;
+  for_zones([&](Zone& zone) {
+    if (!zone.asleep && (tag == PLAT_POOL_ALL_TAGS || zone.tag() == tag)) zones.push_back(&zone);
+  });
+  // Idle pages first: nothing of them needs saving, and they leave only pages that hold something.
+  std::unordered_map<Zone*, std::unique_ptr<Saved>> plans;
+  for (Zone* zone : zones) {
+    std::lock_guard guard(zone->lock());
+    move_out(*zone, core::RangePlan{}, SIZE_MAX, bank_);
+    auto saved = std::make_unique<Saved>();
+    for (auto& space : zone->spaces())
+      for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page)
+        if (space->pages[page] != nullptr)
+          saved->pages.push_back({static_cast<uint32_t>(space->first_granule / zone->heap().page() + page), space->pages[page], nullptr});
+    plans[zone] = std::move(saved);
+  }
+  auto fail = [&](const char* what) {
+    return report(PLAT_POOL_DEVICE, fmt::format("pool {}: stays awake, {} failed: {}", name_, what, source_->error()));
+  };
+  if (save) {
+    for (Zone* zone : zones) {
+      for (auto& page : plans[zone]->pages) {
+        page.contents = std::make_unique<char[]>(kPageBytes);
+        if (aclrtMemcpy(page.contents.get(), kPageBytes, zone->page_address(page.index), kPageBytes, ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS)
+          return fail("copying a page to the host");
+      }
+    }
+  }
+  // No handle is freed before every page is unmapped, so a refusal half way can be undone.
+  for (size_t z = 0; z < zones.size(); ++z) {
+    auto& pages = plans[zones[z]]->pages;
+    for (size_t p = 0; p < pages.size(); ++p) {
+      if (source_->unmap_page(zones[z]->page_address(pages[p].index)) == Got::kYes) continue;
+      for (size_t back = 0; back <= z; ++back) {
+        auto& done = plans[zones[back]]->pages;
+        for (size_t q = 0; q < (back == z ? p : done.size()); ++q)
+          source_->map_page(zones[back]->page_address(done[q].index), done[q].handle);
+      }
+      return fail("unmapping a page");
+    }
+  }
+  for (Zone* zone : zones) {
+    std::lock_guard guard(zone->lock());
+    for (auto& page : plans[zone]->pages) {
+      source_->destroy_page(page.handle);
+      zone->page(page.index) = nullptr;
+      page.handle = nullptr;
+      held_bytes_ -= kPageBytes;
+      ++unmaps_;
+    }
+    zone->asleep = true;
+    saved_[zone] = std::move(plans[zone]);
+  }
+  trim_locked(tag == PLAT_POOL_ALL_TAGS ? 0 : held_bytes_ - bank_.size() * kPageBytes);
+  refresh_key();
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Pool::wake(uint16_t tag) {
+  std::lock_guard growth(growth_);
+  std::vector<Zone*> zones;
+  for (auto& [zone, saved] : saved_)
+    if (tag == PLAT_POOL_ALL_TAGS || zone->tag() == tag) zones.push_back(zone);
+  size_t need = 0;
+  for (Zone* zone : zones) need += saved_[zone]->pages.size();
+  std::vector<void*> handles;
+  std::vector<std::pair<Zone*, uint32_t>> mapped;
+  auto undo = [&](plat_pool_status status, const char* what) {
+    for (auto& [zone, index] : mapped) source_->unmap_page(zone->page_address(index));
+    for (Zone* zone : zones)
+      for (auto& page : saved_[zone]->pages)
+        if (page.handle != nullptr) handles.push_back(std::exchange(page.handle, nullptr));
+    bank_.insert(bank_.end(), handles.begin(), handles.end());
+    trim_locked(held_bytes_ - bank_.size() * kPageBytes);
+    return report(status, fmt::format("pool {}: stays asleep, {} failed: {}", name_, what, source_->error()));
+  };
+  if (const Got got = create_pages(need, hard_limit_pages(), handles); got != Got::kYes)
+    return undo(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE, "getting the pages back");
+  for (Zone* zone : zones) {
+    for (auto& page : saved_[zone]->pages) {
+      page.handle = handles.back();
+      handles.pop_back();
+      if (source_->map_page(zone->page_address(page.index), page.handle) != Got::kYes) return undo(PLAT_POOL_DEVICE, "mapping a page");
+      mapped.emplace_back(zone, page.index);
+      if (page.contents != nullptr && aclrtMemcpy(zone->page_address(page.index), kPageBytes, page.contents.get(), kPageBytes,
+                                                  ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
+        return undo(PLAT_POOL_DEVICE, "copying a page back");
+    }
+  }
+  for (Zone* zone : zones) {
+    std::lock_guard guard(zone->lock());
+    for (auto& page : saved_[zone]->pages) zone->page(page.index) = page.handle;
+    zone->asleep = false;
+    saved_.erase(zone);
+  }
+  refresh_key();
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
+  if (!source_->has_pages())
+    return report(PLAT_POOL_UNSUPPORTED, fmt::format("pool {}: only a pool over mapped pages can do this", name_));
+  std::lock_guard growth(growth_);
+  std::vector<void*> got;
+  Got result;
+  {
+    std::lock_guard guard(large_->lock());
+    result = collect_pages(*large_, core::RangePlan{}, true, count, got);
+  }
+  if (result != Got::kYes)
+    return report(result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+                  fmt::format("pool {}: no {} pages to be had ({}); {}", name_, count, account(), source_->error()));
+  pages.insert(pages.end(), got.begin(), got.end());
+  return PLAT_POOL_OK;
+}
+
+void Pool::give_pages(std::vector<void*>& pages) {
+  std::lock_guard growth(growth_);
+  bank_.insert(bank_.end(), pages.begin(), pages.end());
+  pages.clear();
+}
+
+// Everything is freed at once: the records are dropped, the pages go to the bank and back them anew when needed.
+plat_pool_status Pool::reset() {
+  flush_epoch_.fetch_add(1);
+  flush_thread();
+  std::lock_guard growth(growth_);
+  {
+    std::lock_guard guard(caches_mutex_);
+    for (const ThreadCache* cache : caches_)
+      for (const auto& lane : cache->lanes)
+        if (lane->cached_blocks() != 0)
+          return report(PLAT_POOL_BUSY, fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
+  }
+  settle(Streams::Effort::kWait, nullptr, 0);
+  for_zones([&](Zone& zone) {
+    std::lock_guard guard(zone.lock());
+    if (zone.spans() != nullptr) {
+      std::vector<uint32_t> all;
+      zone.spans()->all(all);
+      for (uint32_t span : all) drop_span(zone, span);
+      zone.spans()->clear();
+      return;
+    }
+    std::vector<uint32_t> live;
+    for (uint32_t id = zone.heap().first_block(); id != core::kNoBlock; id = zone.heap().block(id).next)
+      if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
+    for (uint32_t id : live) {
+      if (tool_.listening()) tool_.block_removed(zone.address_of(id));
+      zone.close(id);
+      zone.heap().release(id);
+    }
+  });
+  std::lock_guard guard(shared_mutex_);
+  uses_.clear();
+  shared_.clear();
+  shared_count_ = 0;
+  return PLAT_POOL_OK;
+}
+
+Pool::~Pool() {
+  key_ = UINT64_MAX;
+  if (id_ != 0) forget_pool(*this);
+  for (auto& zone : zones_) {
+    for (auto& space : zone->spaces()) {
+      if (space->gone) continue;
+      tool_.space_removed(*space);
+      if (!source_->has_pages()) {
+        source_->destroy_block(space->base);
+        continue;
+      }
+      for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page) {
+        if (space->pages[page] == nullptr) continue;
+        source_->unmap_page(space->base + page * kPageBytes);
+        source_->destroy_page(space->pages[page]);
+      }
+      source_->unreserve(space->base);
+    }
+  }
+  for (void* page : bank_) source_->destroy_page(page);
+}
+
+}  // namespace plat::pool

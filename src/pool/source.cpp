@@ -1,0 +1,154 @@
+#include "pool/source.h"
+
+#include <acl/acl_rt.h>
+#include <acl/ops/acl_dvpp.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/text.h"
+
+namespace plat::pool {
+
+std::string& Source::error() {
+  static thread_local std::string text;
+  return text;
+}
+
+Got Source::failed(const char* call, int code) {
+  const char* text = aclGetRecentErrMsg();
+  error() = fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
+  const bool memory = code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_DEVICE_OOM || code == ACL_ERROR_BAD_ALLOC ||
+                      code == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
+  return memory ? Got::kNoMemory : Got::kError;
+}
+
+namespace {
+
+// Pages of 2 MiB, each its own handle: the documents promise only that a handle is mapped whole.
+class VmmSource final : public Source {
+ public:
+  explicit VmmSource(int32_t device) {
+    device_ = device;
+    prop_.handleType = ACL_MEM_HANDLE_TYPE_NONE;
+    prop_.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+    prop_.memAttr = ACL_HBM_MEM_HUGE;
+    prop_.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+    prop_.location.id = static_cast<uint32_t>(device);
+  }
+  bool has_pages() const override { return true; }
+  Got reserve(uint64_t bytes, void** base) override {
+    const aclError code = aclrtReserveMemAddress(base, bytes, 0, nullptr, 0);
+    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtReserveMemAddress", code);
+  }
+  void unreserve(void* base) override { aclrtReleaseMemAddress(base); }
+  Got create_page(void** page) override {
+    const aclError code = aclrtMallocPhysical(page, kPageBytes, &prop_, 0);
+    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMallocPhysical", code);
+  }
+  void destroy_page(void* page) override { aclrtFreePhysical(page); }
+  Got map_page(void* address, void* page) override {
+    const aclError code = aclrtMapMem(address, kPageBytes, 0, page, 0);
+    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMapMem", code);
+  }
+  Got unmap_page(void* address) override {
+    const aclError code = aclrtUnmapMem(address);
+    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtUnmapMem", code);
+  }
+  uint64_t total_bytes() const override {
+    size_t free = 0;
+    size_t total = 0;
+    return aclrtGetMemInfo(ACL_HBM_MEM, &free, &total) == ACL_SUCCESS ? total : 0;
+  }
+
+ private:
+  aclrtPhysicalMemProp prop_{};
+};
+
+class BlockSource final : public Source {
+ public:
+  BlockSource(plat_pool_source kind, int32_t device) : kind_(kind) {
+    device_ = device;
+    on_device_ = kind != PLAT_POOL_SOURCE_HOST;
+    if (kind == PLAT_POOL_SOURCE_MEDIA) start_alignment_ = 128;
+  }
+  Got create_block(uint64_t bytes, void** base) override {
+    aclError code = ACL_SUCCESS;
+    const char* call = "";
+    switch (kind_) {
+      case PLAT_POOL_SOURCE_HOST:
+        code = aclrtMallocHost(base, bytes);
+        call = "aclrtMallocHost";
+        break;
+      case PLAT_POOL_SOURCE_MEDIA:
+        code = acldvppMalloc(base, bytes);
+        call = "acldvppMalloc";
+        break;
+      case PLAT_POOL_SOURCE_CACHED:
+        code = aclrtMallocCached(base, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+        call = "aclrtMallocCached";
+        break;
+      default:
+        code = aclrtMalloc(base, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+        call = "aclrtMalloc";
+    }
+    return code == ACL_SUCCESS ? Got::kYes : failed(call, code);
+  }
+  void destroy_block(void* base) override {
+    if (kind_ == PLAT_POOL_SOURCE_HOST)
+      aclrtFreeHost(base);
+    else if (kind_ == PLAT_POOL_SOURCE_MEDIA)
+      acldvppFree(base);
+    else
+      aclrtFree(base);
+  }
+
+ private:
+  plat_pool_source kind_;
+};
+
+// One range that the caller brought; it is taken once and never given back to anybody.
+class CallerSource final : public Source {
+ public:
+  CallerSource(void* base, uint64_t bytes) : base_(base), bytes_(bytes) {}
+  Got create_block(uint64_t bytes, void** base) override {
+    if (taken_ || bytes > bytes_) {
+      error() = fmt::format("the caller's range of {} is all there is", format_bytes(bytes_));
+      return Got::kNoMemory;
+    }
+    taken_ = true;
+    *base = base_;
+    return Got::kYes;
+  }
+  void destroy_block(void*) override { taken_ = false; }
+
+ private:
+  void* base_;
+  uint64_t bytes_;
+  bool taken_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> Source::create(const plat_pool_options& options, std::string* why) {
+  int32_t device = options.device;
+  if (device < 0 && options.source != PLAT_POOL_SOURCE_CALLER && aclrtGetDevice(&device) != ACL_SUCCESS) {
+    *why = "no device is set in this thread and the options name none";
+    return nullptr;
+  }
+  std::unique_ptr<Source> source;
+  if (options.source == PLAT_POOL_SOURCE_VMM)
+    source = std::make_unique<VmmSource>(device);
+  else if (options.source == PLAT_POOL_SOURCE_CALLER)
+    source = std::make_unique<CallerSource>(options.caller_base, options.caller_bytes);
+  else
+    source = std::make_unique<BlockSource>(options.source, device < 0 ? 0 : device);
+  // The Ascend 950 generation reads nothing past the payload, so its segments need no tail. Media memory keeps the tail everywhere.
+  const char* soc = aclrtGetSocName();
+  const bool no_tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 && options.source != PLAT_POOL_SOURCE_MEDIA &&
+                       options.source != PLAT_POOL_SOURCE_HOST;
+  source->tail_bytes_ = options.tail_bytes >= 0 ? static_cast<uint32_t>(options.tail_bytes) : no_tail ? 0 : 32;
+  return source;
+}
+
+}  // namespace plat::pool

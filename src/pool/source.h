@@ -1,0 +1,53 @@
+// Source: the device calls of a pool, behind one interface. Implementations translate a failure into "no memory" or "device error"
+// and keep the device's words for the message.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "plat/pool.h"
+
+namespace plat::pool {
+
+enum class Got { kYes, kNoMemory, kError };
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Page sources: address space, pages, and mappings between them.
+  virtual bool has_pages() const { return false; }
+  virtual Got reserve(uint64_t, void**) { return Got::kError; }
+  virtual void unreserve(void*) {}
+  virtual Got create_page(void**) { return Got::kError; }
+  virtual void destroy_page(void*) {}
+  virtual Got map_page(void*, void*) { return Got::kError; }
+  virtual Got unmap_page(void*) { return Got::kError; }
+
+  // Block sources: whole blocks that are given back whole.
+  virtual Got create_block(uint64_t, void**) { return Got::kError; }
+  virtual void destroy_block(void*) {}
+
+  // Bytes of the device, for sizing the address space; 0 when unknown.
+  virtual uint64_t total_bytes() const { return 0; }
+  bool on_device() const { return on_device_; }
+  uint64_t start_alignment() const { return start_alignment_; }
+  uint32_t tail_bytes() const { return tail_bytes_; }
+  int32_t device() const { return device_; }
+  // The device's words for the last failure that the calling thread met.
+  static std::string& error();
+
+  static std::unique_ptr<Source> create(const plat_pool_options& options, std::string* why);
+
+ protected:
+  Got failed(const char* call, int code);
+  bool on_device_ = true;
+  uint64_t start_alignment_ = 64;
+  uint32_t tail_bytes_ = 32;
+  int32_t device_ = 0;
+};
+
+inline constexpr uint64_t kPageBytes = 2u << 20;
+
+}  // namespace plat::pool

@@ -1,0 +1,105 @@
+#include "pool/thread_cache.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+thread_local HotLane hot_lane;
+
+namespace {
+
+// Guards the table of live pools. Held while a dying thread returns its blocks, so that the pool cannot go meanwhile.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, Pool*> pools;
+  uint64_t next_id = 1;
+};
+Registry& registry() {
+  static Registry* instance = new Registry;  // never destroyed: threads may outlive static objects
+  return *instance;
+}
+
+struct ThreadCaches {
+  std::vector<std::unique_ptr<ThreadCache>> caches;
+  ~ThreadCaches() {
+    hot_lane = HotLane{};
+    Registry& all = registry();
+    std::lock_guard guard(all.mutex);
+    for (auto& cache : caches)
+      if (auto pool = all.pools.find(cache->pool_id); pool != all.pools.end()) pool->second->retire(*cache);
+  }
+};
+thread_local ThreadCaches thread_caches;
+
+}  // namespace
+
+Lane::Lane(plat_stream stream) : stream_(stream) {
+  uint32_t total = 0;
+  for (uint32_t index = 0; index < kClasses; ++index) total += cache_capacity(index);
+  items_ = std::make_unique<void*[]>(total);
+  void** next = items_.get();
+  for (uint32_t index = 0; index < kClasses; ++index) {
+    stacks_[index].items = next;
+    stacks_[index].capacity = cache_capacity(index);
+    next += cache_capacity(index);
+  }
+}
+
+uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
+  Stack& stack = stacks_[index];
+  const uint32_t have = stack.count.load(std::memory_order_relaxed);
+  count = std::min(count, have);
+  std::copy_n(stack.items, count, out);
+  std::copy(stack.items + count, stack.items + have, stack.items);
+  stack.count.store(have - count, std::memory_order_relaxed);
+  return count;
+}
+
+uint64_t Lane::cached_bytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t index = 0; index < kClasses; ++index)
+    bytes += uint64_t{stacks_[index].count.load(std::memory_order_relaxed)} * class_bytes(index);
+  return bytes;
+}
+
+uint64_t Lane::cached_blocks() const {
+  uint64_t blocks = 0;
+  for (const Stack& stack : stacks_) blocks += stack.count.load(std::memory_order_relaxed);
+  return blocks;
+}
+
+ThreadCache* thread_cache_of(Pool& pool) {
+  for (auto& cache : thread_caches.caches)
+    if (cache->pool_id == pool.id()) return cache.get();
+  auto cache = std::make_unique<ThreadCache>();
+  cache->pool_id = pool.id();
+  thread_caches.caches.push_back(std::move(cache));
+  pool.enlist(*thread_caches.caches.back());
+  return thread_caches.caches.back().get();
+}
+
+uint64_t announce_pool(Pool& pool) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  all.pools[all.next_id] = &pool;
+  return all.next_id++;
+}
+
+void forget_pool(Pool& pool) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  all.pools.erase(pool.id());
+}
+
+void for_other_pools(Pool& pool, void (*visit)(Pool& other, Pool& asking)) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  for (auto& [id, other] : all.pools)
+    if (other != &pool) visit(*other, pool);
+}
+
+}  // namespace plat::pool

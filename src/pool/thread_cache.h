@@ -1,0 +1,83 @@
+// ThreadCache: what makes a small allocation a pop and its free a push. Each thread keeps, for each pool and stream it works with, a
+// short stack of block addresses per class. A block may be freed by any thread: it goes to the stack of the thread that frees it,
+// and stacks that overflow return half of themselves to the spans in one go, so a producer and a consumer meet once per batch.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plat/pool.h"
+#include "pool/size_class.h"
+
+namespace plat::pool {
+
+class Pool;
+class Zone;
+
+// The stacks for one stream of one pool.
+class Lane {
+ public:
+  explicit Lane(plat_stream stream);
+  void* pop(uint32_t index) {
+    Stack& stack = stacks_[index];
+    const uint32_t count = stack.count.load(std::memory_order_relaxed);
+    if (count == 0) [[unlikely]] return nullptr;
+    stack.count.store(count - 1, std::memory_order_relaxed);
+    return stack.items[count - 1];
+  }
+  bool push(uint32_t index, void* address) {
+    Stack& stack = stacks_[index];
+    const uint32_t count = stack.count.load(std::memory_order_relaxed);
+    if (count == stack.capacity) [[unlikely]] return false;
+    stack.items[count] = address;
+    stack.count.store(count + 1, std::memory_order_relaxed);
+    return true;
+  }
+  // The oldest `count` blocks of a class leave; `out` has room for them.
+  uint32_t drain(uint32_t index, uint32_t count, void** out);
+  uint64_t cached_bytes() const;
+  uint64_t cached_blocks() const;
+  plat_stream stream() const { return stream_; }
+
+ private:
+  plat_stream stream_;
+  struct Stack {
+    void** items;
+    std::atomic<uint32_t> count{0};  // written by the owner, read by statistics
+    uint32_t capacity;
+  };
+  std::array<Stack, kClasses> stacks_;
+  std::unique_ptr<void*[]> items_;
+};
+
+// All lanes of a thread for one pool, and the thread's share of the arenas.
+struct ThreadCache {
+  uint64_t pool_id = 0;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  uint32_t contention = 0;  // times the thread found the large zone taken
+  uint32_t shard = 0;       // 0: the large zone; else a zone of its own, plus one
+  uint64_t flush_seen = 0;
+};
+
+// What the fast path looks at: the lane of the last call, valid while its key is the pool's.
+struct HotLane {
+  uint64_t key = 0;
+  plat_stream stream = nullptr;
+  Lane* lane = nullptr;
+  Zone* shard = nullptr;  // the thread's own zone for middling blocks, if it has one
+};
+extern thread_local HotLane hot_lane __attribute__((tls_model("initial-exec")));
+
+// The calling thread's cache for a pool, created when missing. Null when the thread is ending.
+ThreadCache* thread_cache_of(Pool& pool);
+// The pool goes: no thread may return blocks to it any more.
+void forget_pool(Pool& pool);
+// A new pool: its number, under which threads find it.
+uint64_t announce_pool(Pool& pool);
+// Calls back with every other live pool on the device, each kept alive during the call.
+void for_other_pools(Pool& pool, void (*visit)(Pool& other, Pool& asking));
+
+}  // namespace plat::pool

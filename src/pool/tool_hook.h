@@ -1,0 +1,27 @@
+// ToolHook: the only place where the pool speaks mstx. Spaces are registered as heaps and blocks as regions, if a tool listens; the
+// pool closes its fast path then, so a program without a tool pays nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace plat::pool {
+
+struct Space;
+
+class ToolHook {
+ public:
+  explicit ToolHook(std::string name);
+  ~ToolHook();
+  bool listening() const { return listening_; }
+  void space_added(Space& space, int32_t device);
+  void space_removed(Space& space);
+  void block_added(Space& space, const void* address, uint64_t bytes, int32_t device);
+  void block_removed(const void* address);
+
+ private:
+  void* domain_ = nullptr;
+  bool listening_ = false;
+};
+
+}  // namespace plat::pool

@@ -1,0 +1,92 @@
+// trace: one line for each allocation and free, in the format that plat replay reads. faults: fails chosen allocations.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pool/decorator.h"
+
+namespace plat::pool {
+
+namespace {
+
+class Trace final : public Decorator {
+ public:
+  Trace(plat_pool* upstream, std::FILE* file) : Decorator(upstream), file_(file) {}
+  ~Trace() override { std::fclose(file_); }
+  plat_pool_status allocate(const Request& request, void** address) override {
+    const plat_pool_status status = upstream_->allocate(request, address);
+    if (status != PLAT_POOL_OK) return status;
+    std::lock_guard guard(mutex_);
+    ids_[*address] = ++next_id_;
+    line('a', next_id_, request.bytes, request.stream);
+    return status;
+  }
+  plat_pool_status release(void* address, plat_stream stream) override {
+    {
+      // Written before the block can come back to another thread under the same address.
+      std::lock_guard guard(mutex_);
+      if (auto id = ids_.find(address); id != ids_.end()) {
+        line('f', id->second, 0, stream);
+        ids_.erase(id);
+      }
+    }
+    return upstream_->release(address, stream);
+  }
+
+ private:
+  void line(char op, uint64_t id, uint64_t bytes, plat_stream stream) {
+    size_t number = 0;
+    while (stream != nullptr && number < streams_.size() && streams_[number] != stream) ++number;
+    if (stream != nullptr && number == streams_.size()) streams_.push_back(stream);
+    const auto time = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
+    std::fprintf(file_, "%c,%llu,%llu,%zu,%lld\n", op, static_cast<unsigned long long>(id), static_cast<unsigned long long>(bytes), number,
+                 static_cast<long long>(time));
+  }
+  std::mutex mutex_;
+  std::FILE* file_;
+  std::unordered_map<void*, uint64_t> ids_;
+  std::vector<plat_stream> streams_;
+  uint64_t next_id_ = 0;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+class Faults final : public Decorator {
+ public:
+  Faults(plat_pool* upstream, uint64_t nth, uint64_t every) : Decorator(upstream), nth_(nth), every_(every) {}
+  plat_pool_status allocate(const Request& request, void** address) override {
+    const uint64_t now = ++count_;
+    if (now == nth_ || (every_ != 0 && now > nth_ && (now - nth_) % every_ == 0))
+      return report(PLAT_POOL_QUOTA, fmt::format("allocation {} fails because the fault plan says so", now));
+    return upstream_->allocate(request, address);
+  }
+
+ private:
+  const uint64_t nth_;
+  const uint64_t every_;
+  std::atomic<uint64_t> count_{0};
+};
+
+}  // namespace
+
+}  // namespace plat::pool
+
+using namespace plat::pool;
+
+extern "C" plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char* path, plat_pool** pool) {
+  if (upstream == nullptr || path == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_trace: an argument is NULL");
+  std::FILE* file = std::fopen(path, "a");
+  if (file == nullptr) return report(PLAT_POOL_INVALID, fmt::format("plat_pool_with_trace: {} cannot be written", path));
+  *pool = new Trace(upstream, file);
+  return PLAT_POOL_OK;
+}
+
+extern "C" plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every, plat_pool** pool) {
+  if (upstream == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_faults: an argument is NULL");
+  *pool = new Faults(upstream, nth, every);
+  return PLAT_POOL_OK;
+}

@@ -1,0 +1,135 @@
+// Sleep, tags, arenas, the KV cache, decorators and doors.
+#include <cstring>
+#include <fstream>
+
+#include "pool_fixture.h"
+
+namespace plat::test {
+namespace {
+
+TEST_F(PoolTest, SleepsAndWakesWithItsContents) {
+  create();
+  void* large = take(5_MiB);
+  void* small = take(100);
+  std::memset(large, 7, 5_MiB);
+  std::memset(small, 9, 100);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(device().held_bytes, 0u);
+  void* address = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 100, &address), PLAT_POOL_ASLEEP);
+  EXPECT_EQ(plat_pool_alloc(pool, 1_MiB, &address), PLAT_POOL_ASLEEP);
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(static_cast<char*>(large)[5_MiB - 1], 7);
+  EXPECT_EQ(static_cast<char*>(small)[99], 9);
+}
+
+TEST_F(PoolTest, StaysAsleepWhenTheMemoryIsGone) {
+  create();
+  void* block = take(40_MiB);
+  static_cast<char*>(block)[0] = 5;
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK);
+  device().capacity_bytes = 30_MiB;
+  EXPECT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(device().held_bytes, 0u);
+  device().capacity_bytes = 64_MiB;
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(static_cast<char*>(block)[0], 5);
+}
+
+TEST_F(PoolTest, CountsTagsAndSendsOneToSleepAlone) {
+  create();
+  void* cache = nullptr;
+  void* weights = take(3_MiB);
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 7_MiB, 3, &cache), PLAT_POOL_OK);
+  uint64_t used = 0;
+  uint64_t reserved = 0;
+  plat_pool_tag_bytes(pool, 3, &used, &reserved);
+  EXPECT_GE(used, 7_MiB);
+  EXPECT_EQ(reserved, 8_MiB);
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 0), PLAT_POOL_OK);
+  EXPECT_EQ(device().held_bytes, 4_MiB);
+  std::memset(weights, 1, 3_MiB);
+  ASSERT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_OK);
+  std::memset(cache, 1, 7_MiB);
+}
+
+TEST_F(PoolTest, BacksACacheAsTokensCome) {
+  create();
+  plat_kv_cache* cache = nullptr;
+  ASSERT_EQ(plat_kv_create(pool, 64_KiB, 100000, &cache), PLAT_POOL_OK);
+  EXPECT_EQ(plat_kv_backed_bytes(cache), 0u);
+  ASSERT_EQ(plat_kv_set_tokens(cache, 100), PLAT_POOL_OK);
+  EXPECT_EQ(plat_kv_backed_bytes(cache), 8_MiB);
+  std::memset(plat_kv_base(cache), 1, 100 * 64_KiB + 32);
+  EXPECT_EQ(plat_kv_set_tokens(cache, 5000), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(plat_kv_backed_bytes(cache), 8_MiB);
+  ASSERT_EQ(plat_kv_set_tokens(cache, 1), PLAT_POOL_OK);
+  EXPECT_EQ(plat_kv_backed_bytes(cache), 2_MiB);
+  EXPECT_EQ(plat_kv_set_tokens(cache, 100001), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_kv_destroy(cache), PLAT_POOL_OK);
+}
+
+TEST_F(PoolTest, FreesAnArenaInOneCall) {
+  create();
+  plat_arena* arena = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
+  char* last = nullptr;
+  for (int i = 0; i < 1000; ++i) {
+    void* block = nullptr;
+    ASSERT_EQ(plat_arena_alloc(arena, 5000, 0, &block), PLAT_POOL_OK);
+    EXPECT_NE(block, last);
+    last = static_cast<char*>(block);
+    std::memset(block, i, 5032);
+  }
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+  EXPECT_EQ(stats().used_bytes, 0u);
+}
+
+TEST_F(PoolTest, StacksDecorators) {
+  create();
+  plat_pool* limited = nullptr;
+  plat_pool* guarded = nullptr;
+  plat_pool* faulty = nullptr;
+  ASSERT_EQ(plat_pool_with_limit(pool, 1_MiB, &limited), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_with_guards(limited, 512, &guarded), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_with_faults(guarded, 2, 0, &faulty), PLAT_POOL_OK);
+  void* first = nullptr;
+  void* second = nullptr;
+  ASSERT_EQ(plat_pool_alloc(faulty, 1000, &first), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(faulty, 1000, &second), PLAT_POOL_QUOTA);
+  ASSERT_EQ(plat_pool_alloc(faulty, 1000, &second), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(faulty, 1_MiB, &second), PLAT_POOL_QUOTA);
+  static_cast<char*>(first)[1100] = 1;
+  EXPECT_EQ(plat_pool_free(faulty, first), PLAT_POOL_CORRUPT);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("100 bytes past its end"), std::string::npos) << plat_pool_last_error();
+  for (plat_pool* each : {faulty, guarded, limited}) plat_pool_destroy(each);
+}
+
+TEST_F(PoolTest, WritesATraceThatReplayReads) {
+  create();
+  const std::string path = ::testing::TempDir() + "pool_trace.csv";
+  std::remove(path.c_str());
+  plat_pool* traced = nullptr;
+  ASSERT_EQ(plat_pool_with_trace(pool, path.c_str(), &traced), PLAT_POOL_OK);
+  void* block = nullptr;
+  plat_pool_alloc(traced, 777, &block);
+  plat_pool_free(traced, block);
+  plat_pool_destroy(traced);
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line.substr(0, 10), "a,1,777,0,");
+  std::getline(file, line);
+  EXPECT_EQ(line.substr(0, 8), "f,1,0,0,");
+}
+
+TEST_F(PoolTest, RegistersItselfOnAStream) {
+  create();
+  EXPECT_EQ(plat_pool_register_on_stream(pool, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_register_on_stream(pool, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_unregister_from_stream(stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_register_on_stream(pool, nullptr), PLAT_POOL_INVALID);
+}
+
+}  // namespace
+}  // namespace plat::test

@@ -1,0 +1,98 @@
+// The replay: its readers, and the waste of the pool on reduced traces, which is the same on every machine.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/units.h"
+#include "cli/replay_run.h"
+
+namespace plat::replay {
+namespace {
+
+struct Bound {
+  const char* trace;
+  double smallest;  // device over peak live
+  double reserved;  // unlimited device
+};
+
+class Waste : public ::testing::TestWithParam<Bound> {};
+
+TEST_P(Waste, StaysWithinItsBound) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(read_trace(std::string(PLAT_TRACES "/") + GetParam().trace + ".csv.gz", trace, why)) << why;
+  const auto peak = static_cast<double>(trace.peak_live_bytes);
+  const Outcome unlimited = run_once(trace, "pool", uint64_t{1} << 46, -1);
+  ASSERT_TRUE(unlimited.completed);
+  EXPECT_LE(static_cast<double>(unlimited.counters.reserved_peak) / peak, GetParam().reserved);
+  EXPECT_EQ(unlimited.counters.remaps, 0u) << "with room to grow, no page moves";
+  EXPECT_LE(static_cast<double>(smallest_device(trace, "pool", -1, 0.001)) / peak, GetParam().smallest);
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, Waste,
+                         ::testing::Values(Bound{"resnet50_train", 1.032, 1.047}, Bound{"fasterrcnn_train", 1.017, 1.027},
+                                           Bound{"ft1b_static", 1.003, 1.005}, Bound{"moe_train", 1.011, 1.040},
+                                           Bound{"generate7b", 1.003, 1.007}, Bound{"adv_churn", 1.030, 1.40}),
+                         [](const auto& info) { return std::string(info.param.trace); });
+
+TEST(ReplayTrace, ReadsItsOwnFormat) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace("a,7,100,0,1\na,8,50,1,2\nf,7,0,0,3\na,7,10,0,4\n", trace, why)) << why;
+  EXPECT_EQ(trace.events.size(), 4u);
+  EXPECT_EQ(trace.blocks, 3u);
+  EXPECT_EQ(trace.peak_live_bytes, 150u);
+  EXPECT_EQ(trace.events[2].bytes, 100u);
+  EXPECT_FALSE(parse_trace("a,7,100,0,1\na,7,100,0,1\n", trace, why));
+  EXPECT_NE(why.find("line 2"), std::string::npos);
+  EXPECT_FALSE(parse_trace("hello\n", trace, why));
+  EXPECT_FALSE(parse_trace("", trace, why));
+}
+
+TEST(ReplayTrace, ReadsAnRmmLog) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace("Thread,Time,Action,Pointer,Size,Stream\n"
+                          "1,12:00:00:000001,allocate,0x7f00,1024,0x0\n"
+                          "1,12:00:00:000002,allocate,0x7f80,64,0x1\n"
+                          "1,12:00:00:000003,free,0x7f00,1024,0x0\n",
+                          trace, why))
+      << why;
+  EXPECT_EQ(trace.events.size(), 3u);
+  EXPECT_EQ(trace.peak_live_bytes, 1088u);
+}
+
+// {"device_traces": [[{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}, {"action": "free_completed", ...}]]}
+std::string snapshot(const std::string& middle) {
+  auto text = [](const std::string& value) { return std::string("\x8c") + static_cast<char>(value.size()) + value; };
+  auto entry = [&](const std::string& action) {
+    return "}(" + text("action") + text(action) + text("addr") + std::string("M\x00\x10", 3) + text("size") + std::string("M\x00\x02", 3) +
+           text("stream") + std::string("K\x00", 2) + "u";
+  };
+  return std::string("\x80\x04") + "}" + text("device_traces") + "]](" + entry("alloc") + middle + entry("free_completed") + "eas.";
+}
+
+TEST(ReplayTrace, ReadsASnapshotAndNothingThatCalls) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace(snapshot(""), trace, why)) << why;
+  EXPECT_EQ(trace.events.size(), 2u);
+  EXPECT_EQ(trace.peak_live_bytes, 512u);
+  EXPECT_FALSE(parse_trace(snapshot("cos\nsystem\n"), trace, why)) << "a global is refused";
+  EXPECT_NE(why.find("0x63"), std::string::npos) << why;
+  EXPECT_FALSE(parse_trace(snapshot("").substr(0, 40), trace, why)) << "a short file is refused";
+}
+
+TEST(ReplayPolicy, NamesTheFirstFailingEvent) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace("a,1,3000000,0,0\na,2,3000000,0,1\n", trace, why));
+  for (const char* policy : kPolicies) {
+    const Outcome outcome = run_once(trace, policy, 4_MiB, -1);
+    EXPECT_FALSE(outcome.completed) << policy;
+    EXPECT_LE(outcome.failed_at, 1u) << policy;
+  }
+}
+
+}  // namespace
+}  // namespace plat::replay

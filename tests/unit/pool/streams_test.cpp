@@ -1,0 +1,75 @@
+#include "pool_fixture.h"
+
+namespace plat::test {
+namespace {
+
+TEST_F(PoolTest, ReusesOnTheSameStreamAtOnce) {
+  device().streams_finish = false;
+  create();
+  for (uint64_t bytes : {200ul, 5_MiB}) {
+    void* block = take(bytes, stream(1));
+    plat_pool_free_on(pool, block, stream(1));
+    EXPECT_EQ(take(bytes, stream(1)), block);
+  }
+  EXPECT_EQ(device().events_recorded, 0u);
+  EXPECT_EQ(device().synchronizes, 0u);
+}
+
+TEST_F(PoolTest, KeepsOtherStreamsAwayUntilTheStreamHasPassed) {
+  device().streams_finish = false;
+  create();
+  void* block = take(5_MiB, stream(1));
+  plat_pool_free_on(pool, block, stream(1));
+  void* elsewhere = take(5_MiB, stream(2));
+  EXPECT_NE(elsewhere, block);
+  plat_pool_free(pool, elsewhere);
+  device().finish();
+  take(5_MiB, stream(2));
+  // The next miss asks the device, which has passed by now.
+  take(5_MiB, stream(2));
+  EXPECT_LE(stats().reserved_bytes, 12_MiB);
+  EXPECT_EQ(device().synchronizes, 0u);
+}
+
+TEST_F(PoolTest, WaitsForAStreamRatherThanFail) {
+  device().streams_finish = false;
+  create();
+  plat_pool_free_on(pool, take(40_MiB, stream(1)), stream(1));
+  EXPECT_NE(take(40_MiB, stream(2)), nullptr);
+  EXPECT_GT(device().synchronizes, 0u);
+}
+
+TEST_F(PoolTest, MakesTheStreamWaitInsteadIfAllowed) {
+  device().streams_finish = false;
+  options.reuse_waits = 1;
+  create();
+  plat_pool_free_on(pool, take(40_MiB, stream(1)), stream(1));
+  EXPECT_NE(take(40_MiB, stream(2)), nullptr);
+  EXPECT_EQ(device().synchronizes, 0u);
+  EXPECT_GT(device().stream_waits, 0u);
+}
+
+TEST_F(PoolTest, HoldsABlockThatAnotherStreamUses) {
+  device().streams_finish = false;
+  create();
+  for (uint64_t bytes : {300ul, 5_MiB}) {
+    void* block = take(bytes, stream(1));
+    ASSERT_EQ(plat_pool_use_on(pool, block, stream(2)), PLAT_POOL_OK);
+    plat_pool_free_on(pool, block, stream(1));
+    EXPECT_NE(take(bytes, stream(1)), block);
+    device().finish();
+    EXPECT_EQ(take(bytes, stream(1)), block);
+  }
+}
+
+TEST_F(PoolTest, LetsGoOfAStreamThatEnds) {
+  create();
+  plat_pool_free_on(pool, take(5_MiB, stream(1)), stream(1));
+  plat_pool_free_on(pool, take(500, stream(1)), stream(1));
+  plat_pool_forget_stream(pool, stream(1));
+  plat_pool_trim(pool, 0);
+  EXPECT_EQ(stats().reserved_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace plat::test
