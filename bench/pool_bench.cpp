@@ -1,6 +1,6 @@
-// What the pool costs: replays of traces and synthetic loads, as ratios to an uncontended std::mutex pair of the same run. Rounds of
-// all loads are interleaved and medians taken, because other work on the machine moves absolute figures. Times are of the thread's own
-// processor time.
+// What the pool costs: replays of traces and synthetic loads, as ratios to an uncontended std::mutex pair of
+// the same run. Rounds of all loads are interleaved and medians taken, because other work on the machine
+// moves absolute figures. Times are of the thread's own processor time.
 #include <fmt/format.h>
 #include <plat/pool.h>
 #include <time.h>
@@ -59,7 +59,8 @@ double mutex_pair() {
   return (cpu_ns() - start) / kPairs;
 }
 
-// The whole trace again on a pool that has seen it once: steady state, thread-safe, stream argument passed, statistics kept.
+// The whole trace again on a pool that has seen it once: steady state, thread-safe, stream argument passed,
+// statistics kept.
 struct TraceLoad {
   plat::replay::Trace trace;
   plat_pool* pool = new_pool();
@@ -87,7 +88,9 @@ double churn(plat_pool* pool, uint64_t low, uint64_t high, size_t live, int oper
   std::vector<uint64_t> sizes(4096);
   std::vector<uint32_t> picks(4096);
   const double span = std::log2(static_cast<double>(high) / static_cast<double>(low));
-  for (auto& size : sizes) size = static_cast<uint64_t>(static_cast<double>(low) * std::exp2(span * static_cast<double>(random() % 10000) / 10000));
+  for (auto& size : sizes)
+    size = static_cast<uint64_t>(static_cast<double>(low) *
+                                 std::exp2(span * static_cast<double>(random() % 10000) / 10000));
   for (auto& pick : picks) pick = static_cast<uint32_t>(random() % live);
   std::vector<void*> blocks(live);
   for (size_t i = 0; i < live; ++i) plat_pool_alloc(pool, sizes[i % 4096], &blocks[i]);
@@ -130,7 +133,8 @@ double remote_frees() {
     for (int b = 0; b < kBatches; ++b) {
       while (filled.load(std::memory_order_acquire) <= b) std::this_thread::yield();
       const double start = cpu_ns();
-      for (size_t i = 0; i < kBatch; ++i) plat_pool_free(pool, ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
+      for (size_t i = 0; i < kBatch; ++i)
+        plat_pool_free(pool, ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
       frees += cpu_ns() - start;
       emptied.store(b + 1, std::memory_order_release);
     }
@@ -139,7 +143,8 @@ double remote_frees() {
   for (int b = 0; b < kBatches; ++b) {
     while (emptied.load(std::memory_order_acquire) + 4 <= b) std::this_thread::yield();
     const double start = cpu_ns();
-    for (size_t i = 0; i < kBatch; ++i) plat_pool_alloc(pool, 512 + (i % 32) * 480, &ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
+    for (size_t i = 0; i < kBatch; ++i)
+      plat_pool_alloc(pool, 512 + (i % 32) * 480, &ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
     allocations += cpu_ns() - start;
     filled.store(b + 1, std::memory_order_release);
   }
@@ -166,19 +171,25 @@ int main(int argc, char** argv) {
   plat::test::device().backed = false;
   plat::test::device().capacity_bytes = uint64_t{4} << 40;
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
-  std::thread([] { std::this_thread::sleep_for(std::chrono::hours(1)); }).detach();  // a threaded process locks for real
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }).detach();  // a threaded process locks for real
 
   std::vector<Load> loads;
   loads.push_back({"std::mutex pair", mutex_pair});
   static plat_pool* pool = new_pool();
-  loads.push_back({"small, one thread (16 B-1 KiB, 1000 live)", [] { return churn(pool, 16, 1024, 1000, 100000, 3); }});
-  loads.push_back({"512 B-32 KiB, one thread (1000 live)", [] { return churn(pool, 512, 32000, 1000, 100000, 3); }});
-  loads.push_back({"512 B-1 MiB, one thread (1000 live)", [] { return churn(pool, 512, 1 << 20, 1000, 60000, 3); }});
+  loads.push_back(
+      {"small, one thread (16 B-1 KiB, 1000 live)", [] { return churn(pool, 16, 1024, 1000, 100000, 3); }});
+  loads.push_back(
+      {"512 B-32 KiB, one thread (1000 live)", [] { return churn(pool, 512, 32000, 1000, 100000, 3); }});
+  loads.push_back(
+      {"512 B-1 MiB, one thread (1000 live)", [] { return churn(pool, 512, 1 << 20, 1000, 60000, 3); }});
   loads.push_back({"512 B-32 KiB, two threads", [] { return two_threads(512, 32000); }});
   loads.push_back({"512 B-1 MiB, two threads", [] { return two_threads(512, 1 << 20); }});
   loads.push_back({"batches, freed by the same thread", local_frees});
   loads.push_back({"batches, freed by another thread", remote_frees});
-  loads.push_back({"512 B-16 KiB (mean 4.5 KiB), 1,000 live", [] { return churn(pool, 512, 16384, 1000, 40000, 5); }});
+  loads.push_back(
+      {"512 B-16 KiB (mean 4.5 KiB), 1,000 live", [] { return churn(pool, 512, 16384, 1000, 40000, 5); }});
   loads.push_back({"512 B-16 KiB (mean 4.5 KiB), 1,000,000 live", [] {
                      static plat_pool* large = new_pool();
                      return churn(large, 512, 16384, 1000000, 40000, 5);
@@ -208,8 +219,10 @@ int main(int argc, char** argv) {
     const double mean = std::exp(product / static_cast<double>(loads.size() - fixed));
     fmt::print("{:<46} {:>9.1f} {:>8.2f}\n", "geometric mean of the traces", mean, mean / mutex);
   }
-  fmt::print("two threads, throughput over one: {:.2f} (to 32 KiB), {:.2f} (to 1 MiB); remote frees {:.2f} x local; 1,000,000 live {:.2f} x 1,000\n",
-             2 * loads[2].median() / loads[4].median(), 2 * loads[3].median() / loads[5].median(), loads[7].median() / loads[6].median(),
-             loads[9].median() / loads[8].median());
+  fmt::print(
+      "two threads, throughput over one: {:.2f} (to 32 KiB), {:.2f} (to 1 MiB); remote frees {:.2f} x local; "
+      "1,000,000 live {:.2f} x 1,000\n",
+      2 * loads[2].median() / loads[4].median(), 2 * loads[3].median() / loads[5].median(),
+      loads[7].median() / loads[6].median(), loads[9].median() / loads[8].median());
   return 0;
 }

@@ -1,7 +1,9 @@
-/* The pool: memory of a device, taken in large pieces and handed out in small ones that keep every rule of the call which owns it.
+/* The pool: memory of a device, taken in large pieces and handed out in small ones that keep every rule of
+ * the call which owns it.
  *
- * Every function is safe to call from any thread unless it says otherwise. Functions return a plat_pool_status; the sentence that
- * explains the last failure of the calling thread is plat_pool_last_error(). */
+ * Every function is safe to call from any thread unless it says otherwise. Functions return a
+ * plat_pool_status; the sentence that explains the last failure of the calling thread is
+ * plat_pool_last_error(). */
 #pragma once
 
 #include <stddef.h>
@@ -24,20 +26,21 @@ typedef void* plat_stream; /* an aclrtStream; NULL means "no stream: the memory 
 
 typedef enum plat_pool_status {
   PLAT_POOL_OK = 0,
-  PLAT_POOL_INVALID = 1,       /* an argument breaks the contract of the call */
-  PLAT_POOL_NO_MEMORY = 2,     /* the device, or the limit of the pool, is exhausted after everything was tried */
-  PLAT_POOL_NOT_OWNED = 3,     /* the address is no live block of this pool */
-  PLAT_POOL_QUOTA = 4,         /* a quota or an injected fault refused the call; the device was not asked */
-  PLAT_POOL_DEVICE = 5,        /* a device call failed for another reason than memory */
-  PLAT_POOL_ASLEEP = 6,        /* the memory was given back by plat_pool_sleep and must be woken first */
-  PLAT_POOL_CORRUPT = 7,       /* a guard found a write outside a block or into a freed one */
-  PLAT_POOL_BUSY = 8,          /* blocks are live that the call would destroy */
-  PLAT_POOL_UNSUPPORTED = 9    /* this source cannot do it */
+  PLAT_POOL_INVALID = 1,   /* an argument breaks the contract of the call */
+  PLAT_POOL_NO_MEMORY = 2, /* the device, or the limit of the pool, is exhausted after everything was tried */
+  PLAT_POOL_NOT_OWNED = 3, /* the address is no live block of this pool */
+  PLAT_POOL_QUOTA = 4,     /* a quota or an injected fault refused the call; the device was not asked */
+  PLAT_POOL_DEVICE = 5,    /* a device call failed for another reason than memory */
+  PLAT_POOL_ASLEEP = 6,    /* the memory was given back by plat_pool_sleep and must be woken first */
+  PLAT_POOL_CORRUPT = 7,   /* a guard found a write outside a block or into a freed one */
+  PLAT_POOL_BUSY = 8,      /* blocks are live that the call would destroy */
+  PLAT_POOL_UNSUPPORTED = 9 /* this source cannot do it */
 } plat_pool_status;
 
 /* Where the memory comes from. The rules for starts and sizes follow from it. */
 typedef enum plat_pool_source {
-  PLAT_POOL_SOURCE_VMM = 0,    /* one large address range, pages mapped as needed and moved when that avoids growth */
+  PLAT_POOL_SOURCE_VMM =
+      0, /* one large address range, pages mapped as needed and moved when that avoids growth */
   PLAT_POOL_SOURCE_MALLOC = 1, /* blocks of aclrtMalloc */
   PLAT_POOL_SOURCE_HOST = 2,   /* blocks of aclrtMallocHost */
   PLAT_POOL_SOURCE_MEDIA = 3,  /* blocks of acldvppMalloc */
@@ -46,10 +49,7 @@ typedef enum plat_pool_source {
 } plat_pool_source;
 
 /* What a block is for: the start of a media buffer is a multiple of 128 bytes, of all others 64. */
-typedef enum plat_pool_purpose {
-  PLAT_POOL_COMPUTE = 0,
-  PLAT_POOL_MEDIA = 1
-} plat_pool_purpose;
+typedef enum plat_pool_purpose { PLAT_POOL_COMPUTE = 0, PLAT_POOL_MEDIA = 1 } plat_pool_purpose;
 
 /* When pages that hold nothing go back to the device. */
 typedef enum plat_pool_release {
@@ -59,40 +59,42 @@ typedef enum plat_pool_release {
 } plat_pool_release;
 
 typedef struct plat_pool_options {
-  size_t struct_size;          /* sizeof(plat_pool_options), set by plat_pool_options_init */
-  const char* name;            /* shown to tools and in messages; copied */
-  int32_t device;              /* -1: the current device of the calling thread */
+  size_t struct_size; /* sizeof(plat_pool_options), set by plat_pool_options_init */
+  const char* name;   /* shown to tools and in messages; copied */
+  int32_t device;     /* -1: the current device of the calling thread */
   plat_pool_source source;
-  uint64_t limit_bytes;        /* most physical memory to hold; 0: as much as the device gives */
-  uint64_t initial_bytes;      /* mapped at creation */
-  uint64_t chunk_bytes;        /* MALLOC, HOST, MEDIA, CACHED: size of one block; 0: 64 MiB */
-  void* caller_base;           /* CALLER */
-  uint64_t caller_bytes;       /* CALLER */
-  int32_t tail_bytes;          /* bytes after the payload that belong to a block; -1: what the product's rule says */
+  uint64_t limit_bytes;   /* most physical memory to hold; 0: as much as the device gives */
+  uint64_t initial_bytes; /* mapped at creation */
+  uint64_t chunk_bytes;   /* MALLOC, HOST, MEDIA, CACHED: size of one block; 0: 64 MiB */
+  void* caller_base;      /* CALLER */
+  uint64_t caller_bytes;  /* CALLER */
+  int32_t tail_bytes; /* bytes after the payload that belong to a block; -1: what the product's rule says */
   plat_pool_release release;
   uint64_t release_watermark;
-  double slack;                /* above (1 + slack) x peak use, move pages rather than grow; negative: grow up to the limit first */
-  uint32_t thread_cache;       /* 0: no per-thread caches */
-  uint32_t reuse_waits;        /* 1: may make a stream wait for another one to reuse its memory */
+  double slack; /* above (1 + slack) x peak use, move pages rather than grow; negative: grow up to the limit
+                   first */
+  uint32_t thread_cache; /* 0: no per-thread caches */
+  uint32_t reuse_waits;  /* 1: may make a stream wait for another one to reuse its memory */
 } plat_pool_options;
 
 typedef struct plat_pool_stats {
-  uint64_t reserved_bytes;     /* physical memory held */
+  uint64_t reserved_bytes; /* physical memory held */
   uint64_t reserved_peak;
-  uint64_t used_bytes;         /* in live blocks, rounding and tails included */
+  uint64_t used_bytes; /* in live blocks, rounding and tails included */
   uint64_t used_peak;
-  uint64_t cached_bytes;       /* in thread caches and in frees that wait for a stream */
-  uint64_t idle_bytes;         /* wholly free pages: what a trim would give back */
-  uint64_t live_blocks;        /* blocks too large for the thread caches, plus small ones handed out */
-  uint64_t maps;               /* pages brought in from the device */
+  uint64_t cached_bytes; /* in thread caches and in frees that wait for a stream */
+  uint64_t idle_bytes;   /* wholly free pages: what a trim would give back */
+  uint64_t live_blocks;  /* blocks too large for the thread caches, plus small ones handed out */
+  uint64_t maps;         /* pages brought in from the device */
   uint64_t unmaps;
-  uint64_t remaps;             /* pages moved instead of growing */
-  uint64_t out_of_memory;      /* times the ladder was climbed to its end */
-  uint64_t address_bytes;      /* address space reserved */
-  uint64_t bookkeeping_bytes;  /* host memory of the records */
+  uint64_t remaps;            /* pages moved instead of growing */
+  uint64_t out_of_memory;     /* times the ladder was climbed to its end */
+  uint64_t address_bytes;     /* address space reserved */
+  uint64_t bookkeeping_bytes; /* host memory of the records */
 } plat_pool_stats;
 
-/* Asked when everything else failed: free what you can (not from inside a device callback) and return 1 to try once more. */
+/* Asked when everything else failed: free what you can (not from inside a device callback) and return 1 to
+ * try once more. */
 typedef int (*plat_pool_oom_callback)(void* user, plat_pool* pool, uint64_t bytes, const char* account);
 
 PLAT_POOL_API void plat_pool_options_init(plat_pool_options* options);
@@ -102,68 +104,88 @@ PLAT_POOL_API plat_pool_status plat_pool_destroy(plat_pool* pool);
 
 PLAT_POOL_API plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address);
 /* `alignment` is a power of two up to 2 MiB. */
-PLAT_POOL_API plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment, void** address);
-PLAT_POOL_API plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose, void** address);
-/* Memory of a tag has pages of its own, so that it can be counted and put to sleep alone. Tag 0 is the untagged rest. */
-PLAT_POOL_API plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag, void** address);
-/* For work queued on `stream` from now on; may reuse what was freed on that stream and is still in use by earlier work. */
-PLAT_POOL_API plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address);
+PLAT_POOL_API plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment,
+                                                       void** address);
+PLAT_POOL_API plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
+                                                   void** address);
+/* Memory of a tag has pages of its own, so that it can be counted and put to sleep alone. Tag 0 is the
+ * untagged rest. */
+PLAT_POOL_API plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag,
+                                                      void** address);
+/* For work queued on `stream` from now on; may reuse what was freed on that stream and is still in use by
+ * earlier work. */
+PLAT_POOL_API plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream,
+                                                  void** address);
 
 /* Nothing uses the block any more. NULL is ignored. */
 PLAT_POOL_API plat_pool_status plat_pool_free(plat_pool* pool, void* address);
 /* Work queued on `stream` so far may still use the block. */
 PLAT_POOL_API plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream stream);
-/* Work on `stream`, another one than the block's, uses it too: its free will wait for what is queued there by then. */
+/* Work on `stream`, another one than the block's, uses it too: its free will wait for what is queued there by
+ * then. */
 PLAT_POOL_API plat_pool_status plat_pool_use_on(plat_pool* pool, void* address, plat_stream stream);
 /* Before a stream is destroyed: waits for it and lets go of everything freed on it. */
 PLAT_POOL_API plat_pool_status plat_pool_forget_stream(plat_pool* pool, plat_stream stream);
 
-/* Changes the size where the block stands; PLAT_POOL_NO_MEMORY, and nothing changed, when its neighbour is in the way. */
+/* Changes the size where the block stands; PLAT_POOL_NO_MEMORY, and nothing changed, when its neighbour is in
+ * the way. */
 PLAT_POOL_API plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes);
 /* Bytes from the start of a live block that are its own, its tail excluded / included. */
-PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* address, uint64_t* bytes, uint64_t* with_tail);
+PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* address, uint64_t* bytes,
+                                                uint64_t* with_tail);
 
 PLAT_POOL_API plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* stats);
-PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used, uint64_t* reserved);
+PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used,
+                                                   uint64_t* reserved);
 /* Gives idle pages back until at most `keep_bytes` are held. */
 PLAT_POOL_API plat_pool_status plat_pool_trim(plat_pool* pool, uint64_t keep_bytes);
 /* Frees every block at once; streams that still use them must have finished. */
 PLAT_POOL_API plat_pool_status plat_pool_reset(plat_pool* pool);
-PLAT_POOL_API plat_pool_status plat_pool_set_oom_callback(plat_pool* pool, plat_pool_oom_callback callback, void* user);
+PLAT_POOL_API plat_pool_status plat_pool_set_oom_callback(plat_pool* pool, plat_pool_oom_callback callback,
+                                                          void* user);
 /* Returns this thread's cached blocks to the pool. Threads do it themselves when they end. */
 PLAT_POOL_API plat_pool_status plat_pool_flush_thread(plat_pool* pool);
 
-/* Gives the pages of a tag (or of the whole pool: PLAT_POOL_ALL_TAGS) back to the device; addresses stay. With `save`, contents
- * are copied to host memory and restored by wake. Both succeed exactly or leave things as they were. */
+/* Gives the pages of a tag (or of the whole pool: PLAT_POOL_ALL_TAGS) back to the device; addresses stay.
+ * With `save`, contents are copied to host memory and restored by wake. Both succeed exactly or leave things
+ * as they were. */
 #define PLAT_POOL_ALL_TAGS 0xFFFFu
 PLAT_POOL_API plat_pool_status plat_pool_sleep(plat_pool* pool, uint16_t tag, int save);
 PLAT_POOL_API plat_pool_status plat_pool_wake(plat_pool* pool, uint16_t tag);
 
 /* An arena hands out blocks of a pool that are freed in one call. For one thread at a time. */
 PLAT_POOL_API plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena);
-PLAT_POOL_API plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment, void** address);
+PLAT_POOL_API plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment,
+                                                void** address);
 PLAT_POOL_API plat_pool_status plat_arena_reset(plat_arena* arena);
 PLAT_POOL_API plat_pool_status plat_arena_destroy(plat_arena* arena);
 
-/* A KV cache: addresses for the longest sequence, pages for the tokens there are. For one thread at a time. */
-PLAT_POOL_API plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens, plat_kv_cache** cache);
+/* A KV cache: addresses for the longest sequence, pages for the tokens there are. For one thread at a time.
+ */
+PLAT_POOL_API plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens,
+                                              plat_kv_cache** cache);
 PLAT_POOL_API plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens);
 PLAT_POOL_API void* plat_kv_base(const plat_kv_cache* cache);
 PLAT_POOL_API uint64_t plat_kv_backed_bytes(const plat_kv_cache* cache);
 PLAT_POOL_API plat_pool_status plat_kv_destroy(plat_kv_cache* cache);
 
-/* Decorators: a pool around a pool. The outer one must be destroyed first; destroying it leaves the inner one alone. */
+/* Decorators: a pool around a pool. The outer one must be destroyed first; destroying it leaves the inner one
+ * alone. */
 PLAT_POOL_API plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool);
 PLAT_POOL_API plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool);
 /* Appends `op,id,size,stream,time` lines to the file, which plat replay reads. */
 PLAT_POOL_API plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char* path, plat_pool** pool);
-/* Fills new blocks and freed ones with patterns and guards both ends; a broken guard is found when the block is freed. */
-PLAT_POOL_API plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t guard_bytes, plat_pool** pool);
-/* Fails the n-th allocation from now (1 is the next), then every `every`-th after it; every 0: only that one. */
-PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every, plat_pool** pool);
+/* Fills new blocks and freed ones with patterns and guards both ends; a broken guard is found when the block
+ * is freed. */
+PLAT_POOL_API plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t guard_bytes,
+                                                     plat_pool** pool);
+/* Fails the n-th allocation from now (1 is the next), then every `every`-th after it; every 0: only that one.
+ */
+PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
+                                                     plat_pool** pool);
 
-/* Doors for programs that bring their own hooks: the entry pair of torch_npu's pluggable allocator (one pool a device, created on
- * first use), and the custom allocator of a stream. */
+/* Doors for programs that bring their own hooks: the entry pair of torch_npu's pluggable allocator (one pool
+ * a device, created on first use), and the custom allocator of a stream. */
 PLAT_POOL_API void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream);
 PLAT_POOL_API void plat_pool_torch_free(void* address, size_t size, int device, plat_stream stream);
 PLAT_POOL_API plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream);

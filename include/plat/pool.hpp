@@ -1,4 +1,5 @@
-// The pool in C++: owners that give back, buffers of a type, and a memory resource. Header only, over plat/pool.h.
+// The pool in C++: owners that give back, buffers of a type, and a memory resource. Header only, over
+// plat/pool.h.
 #pragma once
 
 #include <plat/pool.h>
@@ -65,7 +66,9 @@ class DevicePool {
   }
   void free(void* address) { check(plat_pool_free(pool_, address)); }
   void free(void* address, plat_stream stream) { check(plat_pool_free_on(pool_, address, stream)); }
-  Block block(std::size_t bytes, plat_stream stream = nullptr) { return Block(allocate(bytes, stream), BlockDeleter{pool_, stream}); }
+  Block block(std::size_t bytes, plat_stream stream = nullptr) {
+    return Block(allocate(bytes, stream), BlockDeleter{pool_, stream});
+  }
   plat_pool_stats stats() const {
     plat_pool_stats stats;
     check(plat_pool_get_stats(pool_, &stats));
@@ -78,7 +81,8 @@ class DevicePool {
   plat_pool* pool_ = nullptr;
 };
 
-// `count` values of a type in device memory. The host must not follow data(); it is what kernels and copies are given.
+// `count` values of a type in device memory. The host must not follow data(); it is what kernels and copies
+// are given.
 template <class T>
 class Buffer {
  public:
@@ -95,8 +99,8 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-// For containers in pinned host memory: a pool over PLAT_POOL_SOURCE_HOST. Containers write to what they get, so device memory is not
-// for them.
+// For containers in pinned host memory: a pool over PLAT_POOL_SOURCE_HOST. Containers write to what they get,
+// so device memory is not for them.
 class PoolResource final : public std::pmr::memory_resource {
  public:
   explicit PoolResource(plat_pool* pool) noexcept : pool_(pool) {}

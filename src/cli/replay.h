@@ -1,4 +1,5 @@
-// plat replay: runs a trace of allocations against the pool, or against a plain reference policy, on a device of a given size.
+// plat replay: runs a trace of allocations against the pool, or against a plain reference policy, on a device
+// of a given size.
 #pragma once
 
 // replay [options] trace...; returns the exit code of the process.

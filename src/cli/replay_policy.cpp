@@ -195,7 +195,8 @@ class PageRun final : public Reference {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks, double slack) {
+std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks,
+                                    double slack) {
   if (name == "pool") return std::make_unique<PoolPolicy>(device_bytes, blocks, slack);
   if (name == "best-fit") return std::make_unique<BestFit>(device_bytes, blocks);
   if (name == "buddy") return std::make_unique<Buddy>(device_bytes, blocks);

@@ -23,8 +23,10 @@ class Policy {
   virtual Counters counters() = 0;
 };
 
-// "pool", "best-fit", "buddy", "page-run"; null for another name. `blocks` is how many a trace has, `slack` the pool's.
-std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks, double slack);
+// "pool", "best-fit", "buddy", "page-run"; null for another name. `blocks` is how many a trace has, `slack`
+// the pool's.
+std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks,
+                                    double slack);
 inline constexpr const char* kPolicies[] = {"pool", "best-fit", "buddy", "page-run"};
 
 }  // namespace plat::replay

@@ -31,8 +31,10 @@ Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_by
   }
   const auto end = Clock::now();
   outcome.completed = true;
-  outcome.nanoseconds = std::chrono::duration<double, std::nano>(end - start).count() / static_cast<double>(trace.events.size());
-  outcome.steady_nanoseconds = std::chrono::duration<double, std::nano>(end - middle).count() / static_cast<double>(trace.events.size() - half);
+  outcome.nanoseconds = std::chrono::duration<double, std::nano>(end - start).count() /
+                        static_cast<double>(trace.events.size());
+  outcome.steady_nanoseconds = std::chrono::duration<double, std::nano>(end - middle).count() /
+                               static_cast<double>(trace.events.size() - half);
   outcome.counters = policy->counters();
   outcome.late_remaps = outcome.counters.remaps - remaps_before;
   return outcome;

@@ -10,8 +10,8 @@ namespace plat::replay {
 
 struct Outcome {
   bool completed = false;
-  size_t failed_at = 0;          // event, when not completed
-  double nanoseconds = 0;        // per event, cold: growth included
+  size_t failed_at = 0;           // event, when not completed
+  double nanoseconds = 0;         // per event, cold: growth included
   double steady_nanoseconds = 0;  // per event of the second half
   uint64_t late_remaps = 0;       // in the second half
   Counters counters;
@@ -19,7 +19,8 @@ struct Outcome {
 
 Outcome run_once(const Trace& trace, const std::string& policy, uint64_t device_bytes, double slack);
 
-// The smallest device, to `step` of the peak, on which the trace completes; 0 when even a huge one does not do.
+// The smallest device, to `step` of the peak, on which the trace completes; 0 when even a huge one does not
+// do.
 uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step);
 
 }  // namespace plat::replay

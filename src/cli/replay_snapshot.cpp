@@ -19,7 +19,7 @@ struct Value {
   enum Kind { kOther, kNumber, kText, kList, kDict } kind = kOther;
   int64_t number = 0;
   std::string text;
-  std::vector<Ref> items;            // of a list
+  std::vector<Ref> items;             // of a list
   std::map<std::string, Ref> fields;  // of a dictionary, by text keys
   const Value* find(const char* key) const {
     auto found = fields.find(key);
@@ -47,7 +47,9 @@ class Reader {
       const size_t opcode_at = at_;
       const auto opcode = static_cast<unsigned char>(bytes_[at_++]);
       if (opcode == '.') return stack_.empty() ? nullptr : stack_.back();
-      if (!step(opcode)) why = fmt::format("byte {}: opcode 0x{:02x} is not plain data, or the file ends early", opcode_at, opcode);
+      if (!step(opcode))
+        why = fmt::format("byte {}: opcode 0x{:02x} is not plain data, or the file ends early", opcode_at,
+                          opcode);
     }
     if (why.empty()) why = "the pickle has no end";
     return nullptr;
@@ -88,8 +90,10 @@ class Reader {
     std::string_view raw;
     if (!little(width, length) || !take(length, raw)) return false;
     uint64_t value = 0;
-    for (size_t i = 0; i < raw.size() && i < 8; ++i) value |= static_cast<uint64_t>(static_cast<unsigned char>(raw[i])) << (8 * i);
-    if (!raw.empty() && raw.size() < 8 && (static_cast<unsigned char>(raw.back()) & 0x80) != 0) value |= ~uint64_t{0} << (8 * raw.size());
+    for (size_t i = 0; i < raw.size() && i < 8; ++i)
+      value |= static_cast<uint64_t>(static_cast<unsigned char>(raw[i])) << (8 * i);
+    if (!raw.empty() && raw.size() < 8 && (static_cast<unsigned char>(raw.back()) & 0x80) != 0)
+      value |= ~uint64_t{0} << (8 * raw.size());
     stack_.push_back(make_number(static_cast<int64_t>(value)));
     return true;
   }
@@ -142,45 +146,80 @@ class Reader {
     uint64_t raw = 0;
     std::string_view skipped;
     switch (opcode) {
-      case 0x80: return little(1, raw) && raw <= 5;                          // protocol
-      case 0x95: return little(8, raw);                                      // frame
-      case '(': return marks_.push_back(stack_.size()), true;                // mark
-      case 'N': return stack_.push_back(make(Value::kOther)), true;          // None
-      case 0x88: return stack_.push_back(make_number(1)), true;              // True
-      case 0x89: return stack_.push_back(make_number(0)), true;              // False
-      case 'K': return push_number(1, false);
-      case 'M': return push_number(2, false);
-      case 'J': return push_number(4, true);
-      case 0x8a: return push_long(1);
-      case 0x8b: return push_long(4);
-      case 'G': return take(8, skipped) && (stack_.push_back(make(Value::kOther)), true);  // a float: nothing here needs one
-      case 0x8c: return push_text(1);
-      case 'X': return push_text(4);
-      case 0x8d: return push_text(8);
-      case 'C': return push_text(1);
-      case 'B': return push_text(4);
-      case ']': return stack_.push_back(make(Value::kList)), true;
-      case ')': return stack_.push_back(make(Value::kList)), true;
-      case '}': return stack_.push_back(make(Value::kDict)), true;
-      case 0x85: return tuple(1);
-      case 0x86: return tuple(2);
-      case 0x87: return tuple(3);
-      case 't': return pop_mark(items) && (one = make(Value::kList), one->items = std::move(items), stack_.push_back(one), true);
+      case 0x80:
+        return little(1, raw) && raw <= 5;  // protocol
+      case 0x95:
+        return little(8, raw);  // frame
+      case '(':
+        return marks_.push_back(stack_.size()), true;  // mark
+      case 'N':
+        return stack_.push_back(make(Value::kOther)), true;  // None
+      case 0x88:
+        return stack_.push_back(make_number(1)), true;  // True
+      case 0x89:
+        return stack_.push_back(make_number(0)), true;  // False
+      case 'K':
+        return push_number(1, false);
+      case 'M':
+        return push_number(2, false);
+      case 'J':
+        return push_number(4, true);
+      case 0x8a:
+        return push_long(1);
+      case 0x8b:
+        return push_long(4);
+      case 'G':
+        return take(8, skipped) &&
+               (stack_.push_back(make(Value::kOther)), true);  // a float: nothing here needs one
+      case 0x8c:
+        return push_text(1);
+      case 'X':
+        return push_text(4);
+      case 0x8d:
+        return push_text(8);
+      case 'C':
+        return push_text(1);
+      case 'B':
+        return push_text(4);
+      case ']':
+        return stack_.push_back(make(Value::kList)), true;
+      case ')':
+        return stack_.push_back(make(Value::kList)), true;
+      case '}':
+        return stack_.push_back(make(Value::kDict)), true;
+      case 0x85:
+        return tuple(1);
+      case 0x86:
+        return tuple(2);
+      case 0x87:
+        return tuple(3);
+      case 't':
+        return pop_mark(items) &&
+               (one = make(Value::kList), one->items = std::move(items), stack_.push_back(one), true);
       case 'a':
         if (!pop(one) || stack_.empty() || stack_.back()->kind != Value::kList) return false;
         return stack_.back()->items.push_back(one), true;
       case 'e':
         if (!pop_mark(items) || stack_.empty() || stack_.back()->kind != Value::kList) return false;
         return stack_.back()->items.insert(stack_.back()->items.end(), items.begin(), items.end()), true;
-      case 's': return pop(two) && pop(one) && set_items({one, two});
-      case 'u': return pop_mark(items) && set_items(items);
-      case 0x94: return memo_put(memo_.size());
-      case 'q': return little(1, raw) && memo_put(raw);
-      case 'r': return little(4, raw) && memo_put(raw);
-      case 'h': return memo_get(1);
-      case 'j': return memo_get(4);
-      case '0': return pop(one);
-      default: return false;  // globals, calls, persistent ids: not in a plain snapshot
+      case 's':
+        return pop(two) && pop(one) && set_items({one, two});
+      case 'u':
+        return pop_mark(items) && set_items(items);
+      case 0x94:
+        return memo_put(memo_.size());
+      case 'q':
+        return little(1, raw) && memo_put(raw);
+      case 'r':
+        return little(4, raw) && memo_put(raw);
+      case 'h':
+        return memo_get(1);
+      case 'j':
+        return memo_get(4);
+      case '0':
+        return pop(one);
+      default:
+        return false;  // globals, calls, persistent ids: not in a plain snapshot
     }
   }
 
@@ -198,7 +237,8 @@ bool read_snapshot(const std::string& pickle, const SnapshotVisitor& visit, std:
   const Ref root = reader.read(why);
   if (root == nullptr) return false;
   const Value* traces = root->find("device_traces");
-  if (traces == nullptr) return why = "the snapshot has no device_traces: record it with the history switched on", false;
+  if (traces == nullptr)
+    return why = "the snapshot has no device_traces: record it with the history switched on", false;
   const Value* longest = nullptr;  // the device that did the work
   for (const Ref& each : traces->items)
     if (longest == nullptr || each->items.size() > longest->items.size()) longest = each.get();

@@ -1,5 +1,6 @@
-// The allocation history of a PyTorch memory snapshot. A snapshot is a pickle; this reads the handful of opcodes that plain lists,
-// dictionaries, strings and numbers need and refuses everything that could call or construct something.
+// The allocation history of a PyTorch memory snapshot. A snapshot is a pickle; this reads the handful of
+// opcodes that plain lists, dictionaries, strings and numbers need and refuses everything that could call or
+// construct something.
 #pragma once
 
 #include <cstdint>

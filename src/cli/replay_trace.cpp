@@ -65,7 +65,8 @@ bool parse_csv(std::string_view content, Trace& trace, std::string& why) {
     const auto id = parse_number(next_field(line));
     const auto bytes = parse_number(next_field(line));
     const auto stream = parse_number(next_field(line));
-    if (!id || !bytes || (op != "a" && op != "f")) return why = fmt::format("line {}: no op,id,size,stream,time", number), false;
+    if (!id || !bytes || (op != "a" && op != "f"))
+      return why = fmt::format("line {}: no op,id,size,stream,time", number), false;
     const auto on = static_cast<uint32_t>(stream.value_or(0));
     if (op == "f")
       builder.release(*id, on);
@@ -75,7 +76,8 @@ bool parse_csv(std::string_view content, Trace& trace, std::string& why) {
   return true;
 }
 
-// Thread,Time,Action,Pointer,Size,Stream, as RMM's logging adaptor writes it; lines of earlier log text are skipped.
+// Thread,Time,Action,Pointer,Size,Stream, as RMM's logging adaptor writes it; lines of earlier log text are
+// skipped.
 bool parse_rmm(std::string_view content, Trace& trace, std::string& why) {
   Builder builder(trace);
   bool header = false;
@@ -111,7 +113,8 @@ bool read_file(const std::string& path, std::string& content, std::string& why) 
   if (file == nullptr) return why = "cannot be opened", false;
   std::vector<char> buffer(1u << 20);
   int got = 0;
-  while ((got = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) content.append(buffer.data(), static_cast<size_t>(got));
+  while ((got = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0)
+    content.append(buffer.data(), static_cast<size_t>(got));
   const bool whole = got == 0;
   gzclose(file);
   if (!whole) why = "is damaged";
@@ -125,12 +128,15 @@ bool parse_trace(const std::string& content, Trace& trace, std::string& why) {
   bool good = false;
   if (!content.empty() && content[0] == '\x80') {
     Builder builder(trace);
-    good = read_snapshot(content, [&](bool allocate, uint64_t address, uint64_t bytes, uint64_t stream) {
-      if (allocate)
-        builder.allocate(address, std::max<uint64_t>(bytes, 1), static_cast<uint32_t>(stream));
-      else
-        builder.release(address, static_cast<uint32_t>(stream));
-    }, why);
+    good = read_snapshot(
+        content,
+        [&](bool allocate, uint64_t address, uint64_t bytes, uint64_t stream) {
+          if (allocate)
+            builder.allocate(address, std::max<uint64_t>(bytes, 1), static_cast<uint32_t>(stream));
+          else
+            builder.release(address, static_cast<uint32_t>(stream));
+        },
+        why);
   } else if (content.find("Action") != std::string::npos) {
     good = parse_rmm(content, trace, why);
   } else {
@@ -143,7 +149,8 @@ bool parse_trace(const std::string& content, Trace& trace, std::string& why) {
 
 bool read_trace(const std::string& path, Trace& trace, std::string& why) {
   std::string content;
-  if (!read_file(path, content, why) || !parse_trace(content, trace, why)) return why = path + ": " + why, false;
+  if (!read_file(path, content, why) || !parse_trace(content, trace, why))
+    return why = path + ": " + why, false;
   return true;
 }
 

@@ -20,8 +20,8 @@ struct Trace {
   uint64_t peak_live_bytes = 0;
 };
 
-// Reads our CSV, an RMM log or a PyTorch memory snapshot, each plain or gzipped; the content tells which. On failure `why` says what
-// is wrong and where, and the trace is empty.
+// Reads our CSV, an RMM log or a PyTorch memory snapshot, each plain or gzipped; the content tells which. On
+// failure `why` says what is wrong and where, and the trace is empty.
 bool read_trace(const std::string& path, Trace& trace, std::string& why);
 
 // The same from text in memory.

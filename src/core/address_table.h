@@ -1,5 +1,6 @@
-// AddressTable: from a number (an address, a granule) to another, dense in memory: it grows with the entries, not with the range they
-// come from, so a thousand blocks stay in the nearest cache wherever they lie. Linear probing; deletion closes the gap.
+// AddressTable: from a number (an address, a granule) to another, dense in memory: it grows with the entries,
+// not with the range they come from, so a thousand blocks stay in the nearest cache wherever they lie. Linear
+// probing; deletion closes the gap.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ class AddressTable {
     const uint32_t value = slots_[slot].value;
     // Entries behind the gap move into it unless that would put them before their home.
     uint32_t gap = slot;
-    for (uint32_t next = (gap + 1) & (size_ - 1); slots_[next].value != kNone; next = (next + 1) & (size_ - 1)) {
+    for (uint32_t next = (gap + 1) & (size_ - 1); slots_[next].value != kNone;
+         next = (next + 1) & (size_ - 1)) {
       if (((next - home(slots_[next].key)) & (size_ - 1)) < ((next - gap) & (size_ - 1))) continue;
       slots_[gap] = slots_[next];
       gap = next;
@@ -55,7 +57,9 @@ class AddressTable {
     uint32_t key;
     uint32_t value;
   };
-  uint32_t home(uint32_t key) const { return static_cast<uint32_t>((key * uint64_t{0x9E3779B97F4A7C15}) >> shift_); }
+  uint32_t home(uint32_t key) const {
+    return static_cast<uint32_t>((key * uint64_t{0x9E3779B97F4A7C15}) >> shift_);
+  }
   void grow() {
     const uint32_t old_size = size_;
     std::unique_ptr<Slot[]> old = std::move(slots_);

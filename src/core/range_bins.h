@@ -1,8 +1,9 @@
 // RangeBins: which free range is the tightest for a request, in constant time.
 //
-// Two-level segregated lists: the first level is the power of two of a size, the second cuts it into 32 equal steps, and a bitmap
-// for each level finds the next bin that holds anything. Inside a bin a bounded look prefers the smallest range that fits, which
-// packs almost as well as a full best fit. Nothing here touches the memory that is managed: links live in the block records.
+// Two-level segregated lists: the first level is the power of two of a size, the second cuts it into 32 equal
+// steps, and a bitmap for each level finds the next bin that holds anything. Inside a bin a bounded look
+// prefers the smallest range that fits, which packs almost as well as a full best fit. Nothing here touches
+// the memory that is managed: links live in the block records.
 #pragma once
 
 #include <array>
@@ -43,8 +44,9 @@ class RangeBins {
     if (second_[level] == 0) first_ &= ~(1u << level);
   }
 
-  // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and `next_looks` of the next
-  // one finds; kNoBlock when there is none. A look of zero in the own bin means all of it.
+  // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and
+  // `next_looks` of the next one finds; kNoBlock when there is none. A look of zero in the own bin means all
+  // of it.
   uint32_t find(const BlockTable& blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
     uint32_t best = kNoBlock;

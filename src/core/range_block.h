@@ -20,7 +20,8 @@ enum class BlockState : uint8_t {
   kFence,  // the end of an address range; never merges
 };
 
-// One record for each range of a heap; neighbours in address order are linked, so freeing merges without a search.
+// One record for each range of a heap; neighbours in address order are linked, so freeing merges without a
+// search.
 struct Block {
   uint32_t start;      // in granules
   uint32_t size;       // in granules
@@ -28,15 +29,15 @@ struct Block {
   uint32_t next;       // address order
   uint32_t free_prev;  // bin list while free; the owner's word while live
   uint32_t free_next;
-  uint32_t batch;     // while free: the batch of frees on its stream that it belongs to
+  uint32_t batch;  // while free: the batch of frees on its stream that it belongs to
   BlockState state;
-  uint8_t mark;       // the owner's byte while live
-  uint16_t domain;    // while free: whose ordered work may still touch it; 0 = nobody's
+  uint8_t mark;     // the owner's byte while live
+  uint16_t domain;  // while free: whose ordered work may still touch it; 0 = nobody's
 };
 static_assert(sizeof(Block) == 32, "a million blocks must stay within one percent of what they manage");
 
-// The records of a heap in one array. It grows by doubling, which moves page tables rather than records once it is large; a reference
-// is good only until the next create().
+// The records of a heap in one array. It grows by doubling, which moves page tables rather than records once
+// it is large; a reference is good only until the next create().
 class BlockTable {
  public:
   BlockTable() = default;

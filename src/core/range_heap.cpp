@@ -13,11 +13,13 @@ constexpr uint32_t kNextLooks = 4;
 constexpr uint32_t kAllLooks = 0;
 }  // namespace
 
-RangeHeap::RangeHeap(uint32_t page) : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {}
+RangeHeap::RangeHeap(uint32_t page)
+    : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {}
 
 uint32_t RangeHeap::append(uint32_t space, bool backed) {
   uint32_t start = 0;
-  if (last_ != kNoBlock) start = blocks_[last_].start + page_;  // the fence takes a page: ranges on its two sides never touch
+  if (last_ != kNoBlock)
+    start = blocks_[last_].start + page_;  // the fence takes a page: ranges on its two sides never touch
   if (space == 0 || space > UINT32_MAX - 2 * page_ - start) return UINT32_MAX;
   const uint32_t id = blocks_.create();
   const uint32_t fence = blocks_.create();
@@ -40,14 +42,17 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
 
 bool RangeHeap::retire(uint32_t first) {
   Block& block = blocks_[first];
-  if (block.state != BlockState::kFree || block.domain != 0 || blocks_[block.next].state != BlockState::kFence) return false;
+  if (block.state != BlockState::kFree || block.domain != 0 ||
+      blocks_[block.next].state != BlockState::kFence)
+    return false;
   remove_free(first);
   block.state = BlockState::kFence;
   return true;
 }
 
 void RangeHeap::add_domain(uint16_t domain) {
-  while (domains_.size() <= domain) domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());
+  while (domains_.size() <= domain)
+    domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());
 }
 
 void RangeHeap::insert_free(uint32_t id) {
@@ -112,7 +117,8 @@ void RangeHeap::absorb_next(uint32_t id) {
 
 void RangeHeap::file_free(uint32_t id) {
   Block& block = blocks_[id];
-  if (const uint32_t next = block.next; blocks_[next].state == BlockState::kFree && blocks_[next].domain == block.domain) {
+  if (const uint32_t next = block.next;
+      blocks_[next].state == BlockState::kFree && blocks_[next].domain == block.domain) {
     remove_free(next);
     absorb_next(id);
   }
@@ -154,7 +160,8 @@ uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain, boo
   if (id == kNoBlock) return kNoBlock;
   auto place = [&](uint32_t candidate, uint32_t& start) {
     const Block& block = blocks_[candidate];
-    start = from_end ? (block.start + block.size - size) & ~(align - 1) : (block.start + align - 1) & ~(align - 1);
+    start = from_end ? (block.start + block.size - size) & ~(align - 1)
+                     : (block.start + align - 1) & ~(align - 1);
     return start >= block.start && start + size <= block.start + block.size;
   };
   uint32_t start = 0;
@@ -188,7 +195,8 @@ bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
   if (size == block.size) return true;
   const uint32_t next = block.next;
   const Block after = blocks_[next];
-  if (after.state != BlockState::kFree || !usable(after, domain) || block.size + after.size < size) return false;
+  if (after.state != BlockState::kFree || !usable(after, domain) || block.size + after.size < size)
+    return false;
   remove_free(next);
   if (block.size + after.size > size) insert_free(split(next, block.start + size));
   const uint32_t batch = block.batch;

@@ -1,14 +1,17 @@
 // RangeHeap: where in a stretch of address space a block goes, and which pages must be backed for it.
 //
-// The address space is far larger than the memory behind it. Every range in it is live, free (backed), or a hole (not backed, whole
-// pages). A request is served from free ranges in constant time. When none fits, plan() names the place that needs the fewest pages
-// brought in; the owner backs them with new memory or with pages that lie wholly inside free ranges elsewhere, because a page can be
-// moved to another address where a block cannot. So what is lost to fragmentation is only what survivors smaller than a page pin.
+// The address space is far larger than the memory behind it. Every range in it is live, free (backed), or a
+// hole (not backed, whole pages). A request is served from free ranges in constant time. When none fits,
+// plan() names the place that needs the fewest pages brought in; the owner backs them with new memory or with
+// pages that lie wholly inside free ranges elsewhere, because a page can be moved to another address where a
+// block cannot. So what is lost to fragmentation is only what survivors smaller than a page pin.
 //
-// Free ranges carry a domain (whose queued work may still touch them) and a batch (how far that work must get). Ranges merge only
-// within a domain; domain 0 is memory that nobody touches any more, and only that may be moved.
+// Free ranges carry a domain (whose queued work may still touch them) and a batch (how far that work must
+// get). Ranges merge only within a domain; domain 0 is memory that nobody touches any more, and only that may
+// be moved.
 //
-// Pure bookkeeping: no memory is touched, no system or device call is made, no lock is taken. May include base/ only.
+// Pure bookkeeping: no memory is touched, no system or device call is made, no lock is taken. May include
+// base/ only.
 #pragma once
 
 #include <atomic>
@@ -33,7 +36,8 @@ struct RangePlan {
   uint32_t size = 0;           // granules
   uint32_t missing_pages = 0;  // holes under it
   uint32_t whole_pages = 0;    // pages under it that nothing else uses, missing ones included
-  uint32_t anchor = kNoBlock;  // the live block before the place; it cannot move while the plan is carried out
+  uint32_t anchor =
+      kNoBlock;  // the live block before the place; it cannot move while the plan is carried out
 };
 
 // A run of wholly free pages and the free range that holds it.
@@ -46,28 +50,31 @@ class RangeHeap {
  public:
   // Pages have `page` granules, a power of two. There is no address space yet.
   explicit RangeHeap(uint32_t page);
-  // Adds `space` granules of address space after what there is, as a hole or, when `backed`, as one free range that never
-  // merges with others. Returns its first granule; UINT32_MAX when 32 bits do not reach that far.
+  // Adds `space` granules of address space after what there is, as a hole or, when `backed`, as one free
+  // range that never merges with others. Returns its first granule; UINT32_MAX when 32 bits do not reach that
+  // far.
   uint32_t append(uint32_t space, bool backed = false);
   // The first record of the space that was appended last; it stays the first one for good.
   uint32_t newest() const { return blocks_[last_].prev; }
   // Takes a backed space out for good, if it is one free range of nobody's.
   bool retire(uint32_t first);
 
-  // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain` or of nobody;
-  // kNoBlock when none fits. `from_end` takes the high end of the range found.
+  // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain`
+  // or of nobody; kNoBlock when none fits. `from_end` takes the high end of the range found.
   uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain, bool from_end = false);
   void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
 
   // Tries to change a live block's size where it stands. The block is unchanged when it cannot.
   bool resize(uint32_t id, uint32_t size, uint16_t domain);
 
-  // Where the block would go if the holes under it were backed. `tight` spends pages rather than map calls as sparingly as it can.
+  // Where the block would go if the holes under it were backed. `tight` spends pages rather than map calls as
+  // sparingly as it can.
   RangePlan plan(uint32_t size, uint32_t align, uint16_t domain, bool tight) const;
   // Carves the planned range, every page of which is backed by now.
   uint32_t take(const RangePlan& plan, uint16_t domain);
 
-  // The owner has backed a run of pages inside holes / is about to unback a run of pages inside free ranges of nobody.
+  // The owner has backed a run of pages inside holes / is about to unback a run of pages inside free ranges
+  // of nobody.
   void map(PageRun pages);
   void unmap(const MovableRun& run);
   // Holes under a plan, left to right.
@@ -75,20 +82,24 @@ class RangeHeap {
   // A run of at most `limit` wholly free pages that the plan `skip` does not use; count 0 when there is none.
   MovableRun movable(uint32_t limit, const RangePlan& skip) const;
 
-  // Everything of `domain` freed in a batch up to `batch` becomes `to`'s, in its batch `to_batch`; domain 0 is nobody. Returns how
-  // many ranges changed hands.
+  // Everything of `domain` freed in a batch up to `batch` becomes `to`'s, in its batch `to_batch`; domain 0
+  // is nobody. Returns how many ranges changed hands.
   uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to = 0, uint32_t to_batch = 0);
 
   // May be read without the owner's lock, for an estimate.
   uint32_t movable_pages() const { return movable_pages_.load(std::memory_order_relaxed); }
   uint32_t mapped_pages() const { return mapped_pages_; }
-  uint64_t free_granules(uint16_t domain) const { return domain == 0 ? idle_.granules : domain < domains_.size() ? domains_[domain]->granules : 0; }
+  uint64_t free_granules(uint16_t domain) const {
+    return domain == 0 ? idle_.granules : domain < domains_.size() ? domains_[domain]->granules : 0;
+  }
   uint32_t page() const { return page_; }
 
   Block& block(uint32_t id) { return blocks_[id]; }
   const Block& block(uint32_t id) const { return blocks_[id]; }
   uint32_t first_block() const { return first_; }
-  uint64_t bookkeeping_bytes() const { return blocks_.bookkeeping_bytes() + domains_.size() * sizeof(Domain); }
+  uint64_t bookkeeping_bytes() const {
+    return blocks_.bookkeeping_bytes() + domains_.size() * sizeof(Domain);
+  }
 
  private:
   struct Domain {
@@ -124,15 +135,16 @@ class RangeHeap {
   }
   struct Extent;
   double leftover(uint32_t low, uint32_t high) const;
-  void consider(const Extent& extent, uint32_t start, uint32_t size, RangePlan& best, uint64_t& best_cost, bool tight) const;
+  void consider(const Extent& extent, uint32_t start, uint32_t size, RangePlan& best, uint64_t& best_cost,
+                bool tight) const;
 
   const uint32_t page_;
   const uint32_t page_shift_;
   BlockTable blocks_;
-  Domain idle_;                                    // domain 0, which every program uses
+  Domain idle_;                                   // domain 0, which every program uses
   std::vector<std::unique_ptr<Domain>> domains_;  // by number; [0] is empty
   uint32_t first_ = kNoBlock;
-  uint32_t last_ = kNoBlock;  // the fence at the end
+  uint32_t last_ = kNoBlock;   // the fence at the end
   uint32_t holes_ = kNoBlock;  // list of holes through free_prev / free_next
   std::atomic<uint32_t> movable_pages_{0};
   uint32_t mapped_pages_ = 0;

@@ -1,4 +1,5 @@
-// The slow half of RangeHeap: where a block goes when no backed range is long enough, and which pages can move there.
+// The slow half of RangeHeap: where a block goes when no backed range is long enough, and which pages can
+// move there.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -23,11 +24,13 @@ uint32_t RangeHeap::hole_at(uint32_t granule) const {
   return kNoBlock;
 }
 
-// How bad the two ends of a free stretch are that share their pages with live neighbours. The root makes one large remainder
-// cheaper than two small ones of the same sum: a large one can still be used.
+// How bad the two ends of a free stretch are that share their pages with live neighbours. The root makes one
+// large remainder cheaper than two small ones of the same sum: a large one can still be used.
 double RangeHeap::leftover(uint32_t low, uint32_t high) const {
   if (low >= high) return 0;
-  auto badness = [&](uint32_t granules) { return std::sqrt(std::sqrt(static_cast<double>(granules) / page_)); };
+  auto badness = [&](uint32_t granules) {
+    return std::sqrt(std::sqrt(static_cast<double>(granules) / page_));
+  };
   const uint32_t inner_low = page_ceil(low);
   const uint32_t inner_high = page_floor(high);
   if (inner_low > inner_high) return badness(high - low);
@@ -52,11 +55,14 @@ void RangeHeap::consider(const Extent& extent, uint32_t start, uint32_t size, Ra
   const uint32_t whole = to > from ? (to - from) >> page_shift_ : 0;
   uint64_t cost;
   if (tight) {
-    // Fewest pages taken that others could have used; then the layout that leaves the fewest, fullest pages half used.
-    const double change = leftover(extent.low, start) + leftover(start + size, extent.high) - leftover(extent.low, extent.high);
+    // Fewest pages taken that others could have used; then the layout that leaves the fewest, fullest pages
+    // half used.
+    const double change =
+        leftover(extent.low, start) + leftover(start + size, extent.high) - leftover(extent.low, extent.high);
     cost = (uint64_t{whole} << 44) + (static_cast<uint64_t>((change + 4) * 4000) << 28) + missing;
   } else {
-    // Fewest pages brought in; then fewest pages taken that others could have used; then the tightest stretch.
+    // Fewest pages brought in; then fewest pages taken that others could have used; then the tightest
+    // stretch.
     const uint64_t span = std::min<uint64_t>((extent.high - extent.low) >> page_shift_, 0xffffff);
     cost = (uint64_t{missing} << 44) + (uint64_t{whole} << 24) + span;
   }
@@ -91,7 +97,8 @@ RangePlan RangeHeap::plan(uint32_t size, uint32_t align, uint16_t domain, bool t
       const Block& block = blocks_[id];
       if (block.state == BlockState::kFree) {
         consider(extent, up(block.start), size, best, best_cost, tight);
-        if (block.start + block.size >= size) consider(extent, down(block.start + block.size - size), size, best, best_cost, tight);
+        if (block.start + block.size >= size)
+          consider(extent, down(block.start + block.size - size), size, best, best_cost, tight);
       }
       if (id == last) break;
     }

@@ -1,4 +1,5 @@
-// Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; nested arenas are arenas over the same pool.
+// Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; nested arenas are arenas
+// over the same pool.
 #include <algorithm>
 #include <vector>
 
@@ -29,14 +30,17 @@ constexpr uint64_t kArenaTail = 32;
 extern "C" {
 
 plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena) {
-  if (pool == nullptr || arena == nullptr) return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
+  if (pool == nullptr || arena == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
   *arena = new plat_arena{pool, chunk_bytes != 0 ? chunk_bytes : plat::operator""_MiB(4), {}, 0, 0};
   return PLAT_POOL_OK;
 }
 
 plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment, void** address) {
-  if (arena == nullptr || address == nullptr || bytes == 0 || bytes > (uint64_t{1} << 40) || (alignment & (alignment - 1)) != 0)
-    return report(PLAT_POOL_INVALID, "plat_arena_alloc: an argument is NULL, the size 0 or the alignment no power of two");
+  if (arena == nullptr || address == nullptr || bytes == 0 || bytes > (uint64_t{1} << 40) ||
+      (alignment & (alignment - 1)) != 0)
+    return report(PLAT_POOL_INVALID,
+                  "plat_arena_alloc: an argument is NULL, the size 0 or the alignment no power of two");
   alignment = std::max(alignment, kArenaAlignment);
   const uint64_t need = align_up(bytes, 32) + kArenaTail;
   for (; arena->current < arena->chunks.size(); ++arena->current, arena->used = 0) {
@@ -51,7 +55,8 @@ plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t al
   plat_pool::Request request;
   request.bytes = std::max(arena->chunk_bytes, need + alignment);
   void* base = nullptr;
-  if (const plat_pool_status status = arena->pool->allocate(request, &base); status != PLAT_POOL_OK) return status;
+  if (const plat_pool_status status = arena->pool->allocate(request, &base); status != PLAT_POOL_OK)
+    return status;
   arena->chunks.push_back({static_cast<char*>(base), request.bytes});
   arena->current = arena->chunks.size() - 1;
   arena->used = 0;

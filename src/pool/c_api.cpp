@@ -1,4 +1,5 @@
-// The C entry points of a pool: check the arguments, call the resource. Nothing else, and no exception leaves.
+// The C entry points of a pool: check the arguments, call the resource. Nothing else, and no exception
+// leaves.
 #include <cstring>
 #include <new>
 
@@ -20,7 +21,9 @@ const std::string& last_error() { return error_text; }
 
 namespace {
 
-plat_pool_status null_argument(const char* call) { return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL"); }
+plat_pool_status null_argument(const char* call) {
+  return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
+}
 
 // The records are host memory too: running out of that is out of memory like any other.
 template <class Call>
@@ -56,12 +59,17 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
   plat_pool_options_init(&chosen);
   if (options != nullptr) {
     if (options->struct_size == 0 || options->struct_size > sizeof(chosen))
-      return report(PLAT_POOL_INVALID, "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
+      return report(
+          PLAT_POOL_INVALID,
+          "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
     std::memcpy(&chosen, options, options->struct_size);
   }
   if (chosen.source == PLAT_POOL_SOURCE_CALLER &&
-      (chosen.caller_base == nullptr || chosen.caller_bytes < 65536 || reinterpret_cast<uintptr_t>(chosen.caller_base) % 512 != 0))
-    return report(PLAT_POOL_INVALID, "plat_pool_create: the caller's range needs a start at a multiple of 512 and 64 KiB at least");
+      (chosen.caller_base == nullptr || chosen.caller_bytes < 65536 ||
+       reinterpret_cast<uintptr_t>(chosen.caller_base) % 512 != 0))
+    return report(
+        PLAT_POOL_INVALID,
+        "plat_pool_create: the caller's range needs a start at a multiple of 512 and 64 KiB at least");
   return guarded([&] {
     Pool* created = nullptr;
     const plat_pool_status status = Pool::create(chosen, &created);
@@ -80,19 +88,22 @@ plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address
   return guarded([&] { return pool->allocate(Request{bytes}, address); });
 }
 
-plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment, void** address) {
+plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment,
+                                         void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_aligned");
   return guarded([&] { return pool->allocate(Request{bytes, alignment}, address); });
 }
 
-plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose, void** address) {
+plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
+                                     void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_for");
   return guarded([&] { return pool->allocate(Request{bytes, 0, nullptr, purpose}, address); });
 }
 
 plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag, void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_tagged");
-  if (tag == PLAT_POOL_ALL_TAGS) return report(PLAT_POOL_INVALID, "plat_pool_alloc_tagged: 0xFFFF means all tags and names none");
+  if (tag == PLAT_POOL_ALL_TAGS)
+    return report(PLAT_POOL_INVALID, "plat_pool_alloc_tagged: 0xFFFF means all tags and names none");
   return guarded([&] { return pool->allocate(Request{bytes, 0, nullptr, PLAT_POOL_COMPUTE, tag}, address); });
 }
 
@@ -111,42 +122,55 @@ plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream s
   return guarded([&] { return pool->release(address, stream); });
 }
 
-#define PLAT_POOL_PASS(name, parameters, check, expression)               \
-  plat_pool_status name parameters {                                      \
-    if (!(check)) return null_argument(#name);                            \
-    return guarded([&] { return pool->expression; });                     \
+#define PLAT_POOL_PASS(name, parameters, check, expression) \
+  plat_pool_status name parameters {                        \
+    if (!(check)) return null_argument(#name);              \
+    return guarded([&] { return pool->expression; });       \
   }
 
-PLAT_POOL_PASS(plat_pool_use_on, (plat_pool* pool, void* address, plat_stream stream), pool && address, use_on(address, stream))
-PLAT_POOL_PASS(plat_pool_forget_stream, (plat_pool* pool, plat_stream stream), pool, forget_stream(stream))
-PLAT_POOL_PASS(plat_pool_resize, (plat_pool* pool, void* address, uint64_t bytes), pool && address, resize(address, bytes))
-PLAT_POOL_PASS(plat_pool_usable, (plat_pool* pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool && address,
+PLAT_POOL_PASS(plat_pool_use_on, (plat_pool * pool, void* address, plat_stream stream), pool&& address,
+               use_on(address, stream))
+PLAT_POOL_PASS(plat_pool_forget_stream, (plat_pool * pool, plat_stream stream), pool, forget_stream(stream))
+PLAT_POOL_PASS(plat_pool_resize, (plat_pool * pool, void* address, uint64_t bytes), pool&& address,
+               resize(address, bytes))
+PLAT_POOL_PASS(plat_pool_usable,
+               (plat_pool * pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool&& address,
                usable(address, bytes, with_tail))
-PLAT_POOL_PASS(plat_pool_get_stats, (plat_pool* pool, plat_pool_stats* out), pool && out, stats(out))
-PLAT_POOL_PASS(plat_pool_tag_bytes, (plat_pool* pool, uint16_t tag, uint64_t* used, uint64_t* reserved), pool && used && reserved,
-               tag_bytes(tag, used, reserved))
-PLAT_POOL_PASS(plat_pool_trim, (plat_pool* pool, uint64_t keep_bytes), pool, trim(keep_bytes))
-PLAT_POOL_PASS(plat_pool_reset, (plat_pool* pool), pool, reset())
-PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool* pool, plat_pool_oom_callback callback, void* user), pool,
-               set_oom_callback(callback, user))
-PLAT_POOL_PASS(plat_pool_flush_thread, (plat_pool* pool), pool, flush_thread())
-PLAT_POOL_PASS(plat_pool_sleep, (plat_pool* pool, uint16_t tag, int save), pool, sleep(tag, save != 0))
-PLAT_POOL_PASS(plat_pool_wake, (plat_pool* pool, uint16_t tag), pool, wake(tag))
+PLAT_POOL_PASS(plat_pool_get_stats, (plat_pool * pool, plat_pool_stats* out), pool&& out, stats(out))
+PLAT_POOL_PASS(plat_pool_tag_bytes, (plat_pool * pool, uint16_t tag, uint64_t* used, uint64_t* reserved),
+               pool&& used&& reserved, tag_bytes(tag, used, reserved))
+PLAT_POOL_PASS(plat_pool_trim, (plat_pool * pool, uint64_t keep_bytes), pool, trim(keep_bytes))
+PLAT_POOL_PASS(plat_pool_reset, (plat_pool * pool), pool, reset())
+PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool * pool, plat_pool_oom_callback callback, void* user),
+               pool, set_oom_callback(callback, user))
+PLAT_POOL_PASS(plat_pool_flush_thread, (plat_pool * pool), pool, flush_thread())
+PLAT_POOL_PASS(plat_pool_sleep, (plat_pool * pool, uint16_t tag, int save), pool, sleep(tag, save != 0))
+PLAT_POOL_PASS(plat_pool_wake, (plat_pool * pool, uint16_t tag), pool, wake(tag))
 
 const char* plat_pool_last_error(void) { return last_error().c_str(); }
 
 const char* plat_pool_status_name(plat_pool_status status) {
   switch (status) {
-    case PLAT_POOL_OK: return "ok";
-    case PLAT_POOL_INVALID: return "invalid argument";
-    case PLAT_POOL_NO_MEMORY: return "out of memory";
-    case PLAT_POOL_NOT_OWNED: return "no live block of this pool";
-    case PLAT_POOL_QUOTA: return "refused by a quota";
-    case PLAT_POOL_DEVICE: return "device error";
-    case PLAT_POOL_ASLEEP: return "asleep";
-    case PLAT_POOL_CORRUPT: return "corrupted";
-    case PLAT_POOL_BUSY: return "busy";
-    case PLAT_POOL_UNSUPPORTED: return "unsupported";
+    case PLAT_POOL_OK:
+      return "ok";
+    case PLAT_POOL_INVALID:
+      return "invalid argument";
+    case PLAT_POOL_NO_MEMORY:
+      return "out of memory";
+    case PLAT_POOL_NOT_OWNED:
+      return "no live block of this pool";
+    case PLAT_POOL_QUOTA:
+      return "refused by a quota";
+    case PLAT_POOL_DEVICE:
+      return "device error";
+    case PLAT_POOL_ASLEEP:
+      return "asleep";
+    case PLAT_POOL_CORRUPT:
+      return "corrupted";
+    case PLAT_POOL_BUSY:
+      return "busy";
+    case PLAT_POOL_UNSUPPORTED:
+      return "unsupported";
   }
   return "unknown";
 }

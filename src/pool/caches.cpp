@@ -1,4 +1,5 @@
-// The pool's side of the thread caches: lanes, flushing them, and what else small blocks need when they come back.
+// The pool's side of the thread caches: lanes, flushing them, and what else small blocks need when they come
+// back.
 #include <algorithm>
 
 #include "pool/pool_impl.h"

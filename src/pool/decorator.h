@@ -8,11 +8,19 @@ namespace plat::pool {
 class Decorator : public plat_pool {
  public:
   explicit Decorator(plat_pool* upstream) : upstream_(upstream) {}
-  plat_pool_status allocate(const Request& request, void** address) override { return upstream_->allocate(request, address); }
-  plat_pool_status release(void* address, plat_stream stream) override { return upstream_->release(address, stream); }
-  plat_pool_status use_on(void* address, plat_stream stream) override { return upstream_->use_on(address, stream); }
+  plat_pool_status allocate(const Request& request, void** address) override {
+    return upstream_->allocate(request, address);
+  }
+  plat_pool_status release(void* address, plat_stream stream) override {
+    return upstream_->release(address, stream);
+  }
+  plat_pool_status use_on(void* address, plat_stream stream) override {
+    return upstream_->use_on(address, stream);
+  }
   plat_pool_status forget_stream(plat_stream stream) override { return upstream_->forget_stream(stream); }
-  plat_pool_status resize(void* address, uint64_t bytes) override { return upstream_->resize(address, bytes); }
+  plat_pool_status resize(void* address, uint64_t bytes) override {
+    return upstream_->resize(address, bytes);
+  }
   plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail) override {
     return upstream_->usable(address, bytes, with_tail);
   }

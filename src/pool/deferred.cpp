@@ -1,5 +1,5 @@
-// Blocks that work on several streams uses. Freeing one records an event on each of those streams; the block comes back when all of
-// them have passed. Rare enough that a map and a list do.
+// Blocks that work on several streams uses. Freeing one records an event on each of those streams; the block
+// comes back when all of them have passed. Rare enough that a map and a list do.
 #include <acl/acl_rt.h>
 
 #include <algorithm>
@@ -57,7 +57,8 @@ bool Pool::drain_shared(bool wait) {
         aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
         if (wait)
           aclrtSynchronizeEvent(events.back());
-        else if (aclrtQueryEventStatus(events.back(), &status) != ACL_SUCCESS || status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
+        else if (aclrtQueryEventStatus(events.back(), &status) != ACL_SUCCESS ||
+                 status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
           break;
         aclrtDestroyEvent(events.back());
         events.pop_back();

@@ -1,4 +1,5 @@
-// Doors for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator of a stream.
+// Doors for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator of
+// a stream.
 #include <acl/acl_rt.h>
 #include <acl/acl_rt_allocator.h>
 #include <fmt/format.h>
@@ -47,7 +48,9 @@ void* stream_alloc(aclrtAllocator allocator, size_t size) {
   void* address = nullptr;
   return plat_pool_alloc_on(door->pool, size, door->stream, &address) == PLAT_POOL_OK ? address : nullptr;
 }
-void* stream_alloc_advise(aclrtAllocator allocator, size_t size, aclrtAllocatorAddr) { return stream_alloc(allocator, size); }
+void* stream_alloc_advise(aclrtAllocator allocator, size_t size, aclrtAllocatorAddr) {
+  return stream_alloc(allocator, size);
+}
 void stream_free(aclrtAllocator allocator, aclrtAllocatorBlock block) {
   auto* door = static_cast<StreamAllocator*>(allocator);
   plat_pool_free_on(door->pool, block, door->stream);
@@ -74,9 +77,11 @@ void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream)
 }
 
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {
-  if (pool == nullptr || stream == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
+  if (pool == nullptr || stream == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
   aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
-  if (description == nullptr) return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
+  if (description == nullptr)
+    return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
   auto* door = new StreamAllocator{pool, stream};
   aclError code = aclrtAllocatorSetObjToDesc(description, door);
   if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocFuncToDesc(description, stream_alloc);
@@ -87,7 +92,8 @@ plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream strea
   aclrtAllocatorDestroyDesc(description);
   if (code != ACL_SUCCESS) {
     delete door;
-    return report(PLAT_POOL_DEVICE, fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
+    return report(PLAT_POOL_DEVICE,
+                  fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
   }
   std::lock_guard guard(doors_mutex());
   std::swap(doors()[stream], door);
@@ -96,9 +102,12 @@ plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream strea
 }
 
 plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
-  if (stream == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_unregister_from_stream: the stream is NULL");
+  if (stream == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_unregister_from_stream: the stream is NULL");
   const aclError code = aclrtAllocatorUnregister(stream);
-  if (code != ACL_SUCCESS) return report(PLAT_POOL_DEVICE, fmt::format("plat_pool_unregister_from_stream: the runtime refused with {}", code));
+  if (code != ACL_SUCCESS)
+    return report(PLAT_POOL_DEVICE,
+                  fmt::format("plat_pool_unregister_from_stream: the runtime refused with {}", code));
   std::lock_guard guard(doors_mutex());
   if (auto door = doors().find(stream); door != doors().end()) {
     delete door->second;

@@ -1,5 +1,6 @@
-// How memory comes and goes: pages from the device, pages from elsewhere in the pool, and the ladder that is climbed when neither
-// suffices. Everything here holds growth_, so that only one thread changes what the pool holds.
+// How memory comes and goes: pages from the device, pages from elsewhere in the pool, and the ladder that is
+// climbed when neither suffices. Everything here holds growth_, so that only one thread changes what the pool
+// holds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +16,14 @@ constexpr uint64_t kLargestReservation = 128_GiB;
 constexpr uint64_t kSmallestReservation = 1_GiB;
 }  // namespace
 
-uint64_t Pool::hard_limit_pages() const { return options_.limit_bytes != 0 ? options_.limit_bytes / kPageBytes : UINT64_MAX; }
+uint64_t Pool::hard_limit_pages() const {
+  return options_.limit_bytes != 0 ? options_.limit_bytes / kPageBytes : UINT64_MAX;
+}
 
 uint64_t Pool::soft_limit_pages() const {
   if (options_.slack < 0) return hard_limit_pages();
-  const auto soft = static_cast<uint64_t>(static_cast<double>(used_peak_.load()) * (1 + options_.slack)) / kPageBytes + 1;
+  const auto soft =
+      static_cast<uint64_t>(static_cast<double>(used_peak_.load()) * (1 + options_.slack)) / kPageBytes + 1;
   return std::min(soft, hard_limit_pages());
 }
 
@@ -31,7 +35,8 @@ uint64_t Pool::movable_pages() {
 
 Got Pool::add_space(Zone& zone, uint32_t granules) {
   const uint64_t need = align_up((uint64_t{granules} << core::kGranuleShift) + kPageBytes, kPageBytes);
-  // Address space is cheap and holes in it are what lets pages move: twice the device, in the largest piece that is granted.
+  // Address space is cheap and holes in it are what lets pages move: twice the device, in the largest piece
+  // that is granted.
   uint64_t bytes = std::max(kSmallestReservation, std::min(kLargestReservation, 2 * source_->total_bytes()));
   bytes = std::max(align_up(need, kPageBytes), align_down(bytes, kPageBytes));
   void* base = nullptr;
@@ -92,9 +97,10 @@ bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::
   return true;
 }
 
-// Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. What was gathered stays in the bank when
-// it is not enough, so nothing is lost.
-Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count, std::vector<void*>& pages) {
+// Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. What was gathered
+// stays in the bank when it is not enough, so nothing is lost.
+Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
+                        std::vector<void*>& pages) {
   Got got = create_pages(count, soft_limit_pages(), pages);
   if (got == Got::kNoMemory && may_move) {
     const size_t before = pages.size();
@@ -105,8 +111,10 @@ Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, 
       sound = move_out(other, core::RangePlan{}, count, pages);
     });
     remaps_ += pages.size() - before;
-    if (!sound) got = Got::kError;
-    else got = pages.size() < count ? create_pages(count, hard_limit_pages(), pages) : Got::kYes;
+    if (!sound)
+      got = Got::kError;
+    else
+      got = pages.size() < count ? create_pages(count, hard_limit_pages(), pages) : Got::kYes;
   }
   if (got != Got::kYes) {
     bank_.insert(bank_.end(), pages.begin(), pages.end());
@@ -155,7 +163,8 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   const uint64_t movable = movable_pages();
   const uint64_t hard = hard_limit_pages();
   const uint64_t fresh = hard > held ? hard - held : 0;
-  if (bank_.size() + fresh < plan.missing_pages && bank_.size() + fresh + movable - std::min(inside, movable) < plan.missing_pages)
+  if (bank_.size() + fresh < plan.missing_pages &&
+      bank_.size() + fresh + movable - std::min(inside, movable) < plan.missing_pages)
     return Got::kNoMemory;
   std::vector<void*> pages;
   Got got = collect_pages(zone, plan, true, plan.missing_pages, pages);
@@ -172,7 +181,8 @@ Got Pool::grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
     bytes = align_down(options_.caller_bytes, core::kGranuleBytes);
   else
     bytes = align_up(std::max(need, bytes), kPageBytes);
-  if (options_.limit_bytes != 0 && held_bytes_ + bytes > options_.limit_bytes && options_.source != PLAT_POOL_SOURCE_CALLER) {
+  if (options_.limit_bytes != 0 && held_bytes_ + bytes > options_.limit_bytes &&
+      options_.source != PLAT_POOL_SOURCE_CALLER) {
     bytes = align_up(need, kPageBytes);  // the last piece may be smaller
     if (held_bytes_ + bytes > options_.limit_bytes) return Got::kNoMemory;
   }
@@ -194,13 +204,15 @@ Got Pool::grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
   return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
 }
 
-plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request, uint16_t domain, uint32_t* block) {
+plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
+                            uint16_t domain, uint32_t* block) {
   Got got = Got::kNoMemory;
   source_->error().clear();
   {
     std::lock_guard guard(growth_);
     // Memory that another stream has finished with is better than new memory.
-    if (streams_.count() > 1 || (streams_.count() == 1 && domain == 0)) settle(Streams::Effort::kPoll, nullptr, domain);
+    if (streams_.count() > 1 || (streams_.count() == 1 && domain == 0))
+      settle(Streams::Effort::kPoll, nullptr, domain);
     got = grow_once(zone, granules, align, domain, block);
     // The ladder: each rung frees something, and each is followed by one more try.
     for (int rung = 0; got == Got::kNoMemory && rung < 5; ++rung) {
@@ -215,7 +227,9 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
           reclaim_spans();
           break;
         case 2:
-          if (options_.reuse_waits == 0 || request.stream == nullptr || !settle(Streams::Effort::kPoll, request.stream, domain)) continue;
+          if (options_.reuse_waits == 0 || request.stream == nullptr ||
+              !settle(Streams::Effort::kPoll, request.stream, domain))
+            continue;
           break;
         case 3:
           if (!settle(Streams::Effort::kWait, nullptr, domain) & !drain_shared(true)) continue;
@@ -231,7 +245,8 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
       got = grow_once(zone, granules, align, domain, block);
     }
   }
-  if (got == Got::kNoMemory && oom_callback_ != nullptr && oom_callback_(oom_user_, this, request.bytes, account().c_str()) != 0) {
+  if (got == Got::kNoMemory && oom_callback_ != nullptr &&
+      oom_callback_(oom_user_, this, request.bytes, account().c_str()) != 0) {
     std::lock_guard guard(growth_);
     device_full_at_ = UINT64_MAX;
     settle(Streams::Effort::kWait, nullptr, domain);
@@ -239,9 +254,11 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
   }
   if (got == Got::kYes) return PLAT_POOL_OK;
   ++oom_;
-  const std::string asked = fmt::format("pool {}: no room for {} ({})", name_, format_bytes(request.bytes), account());
-  return report(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
-                source_->error().empty() ? asked : fmt::format("{}; last refusal: {}", asked, source_->error()));
+  const std::string asked =
+      fmt::format("pool {}: no room for {} ({})", name_, format_bytes(request.bytes), account());
+  return report(
+      got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+      source_->error().empty() ? asked : fmt::format("{}; last refusal: {}", asked, source_->error()));
 }
 
 }  // namespace plat::pool

@@ -1,5 +1,6 @@
-// guards: a red zone before and after each block, and a pattern in new and freed memory. A write outside a block is found when the
-// block is freed. Everything goes through device copies, so it works on memory that the host cannot touch, and is slow.
+// guards: a red zone before and after each block, and a pattern in new and freed memory. A write outside a
+// block is found when the block is freed. Everything goes through device copies, so it works on memory that
+// the host cannot touch, and is slow.
 #include <acl/acl_rt.h>
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ constexpr int kGuard = 0xFD;
 
 class Guards final : public Decorator {
  public:
-  Guards(plat_pool* upstream, uint64_t bytes) : Decorator(upstream), guard_(align_up(std::max<uint64_t>(bytes, 1), 512)) {}
+  Guards(plat_pool* upstream, uint64_t bytes)
+      : Decorator(upstream), guard_(align_up(std::max<uint64_t>(bytes, 1), 512)) {}
 
   plat_pool_status allocate(const Request& request, void** address) override {
     Request wider = request;
@@ -48,29 +50,36 @@ class Guards final : public Decorator {
     {
       std::lock_guard guard(mutex_);
       auto found = records_.find(address);
-      if (found == records_.end()) return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+      if (found == records_.end())
+        return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
       record = found->second;
       records_.erase(found);
     }
-    if (stream != nullptr) aclrtSynchronizeStream(stream);  // what is queued may still be the one that writes too far
+    if (stream != nullptr)
+      aclrtSynchronizeStream(stream);  // what is queued may still be the one that writes too far
     char* user = static_cast<char*>(address);
     const int64_t before = broken(static_cast<char*>(record.base), record.front);
     const int64_t after = broken(user + record.own, guard_);
     aclrtMemset(user, record.bytes, kFreed, record.bytes);
     const plat_pool_status status = upstream_->release(record.base, stream);
     if (before >= 0)
-      return report(PLAT_POOL_CORRUPT, fmt::format("the block at {} ({} bytes) was written {} bytes before its start", address, record.bytes,
-                                                   record.front - static_cast<uint64_t>(before)));
+      return report(PLAT_POOL_CORRUPT,
+                    fmt::format("the block at {} ({} bytes) was written {} bytes before its start", address,
+                                record.bytes, record.front - static_cast<uint64_t>(before)));
     if (after >= 0)
-      return report(PLAT_POOL_CORRUPT, fmt::format("the block at {} ({} bytes) was written {} bytes past its end", address, record.bytes,
-                                                   record.own - record.bytes + static_cast<uint64_t>(after)));
+      return report(PLAT_POOL_CORRUPT,
+                    fmt::format("the block at {} ({} bytes) was written {} bytes past its end", address,
+                                record.bytes, record.own - record.bytes + static_cast<uint64_t>(after)));
     return status;
   }
-  plat_pool_status resize(void*, uint64_t) override { return report(PLAT_POOL_UNSUPPORTED, "a guarded block keeps its size"); }
+  plat_pool_status resize(void*, uint64_t) override {
+    return report(PLAT_POOL_UNSUPPORTED, "a guarded block keeps its size");
+  }
   plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail) override {
     std::lock_guard guard(mutex_);
     auto found = records_.find(const_cast<void*>(address));
-    if (found == records_.end()) return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+    if (found == records_.end())
+      return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
     if (bytes != nullptr) *bytes = found->second.bytes;
     if (with_tail != nullptr) *with_tail = found->second.own;
     return PLAT_POOL_OK;
@@ -110,9 +119,11 @@ class Guards final : public Decorator {
 
 }  // namespace plat::pool
 
-extern "C" plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t guard_bytes, plat_pool** pool) {
+extern "C" plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t guard_bytes,
+                                                  plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr || guard_bytes > (1u << 20))
-    return plat::pool::report(PLAT_POOL_INVALID, "plat_pool_with_guards: an argument is NULL, or the guard above 1 MiB");
+    return plat::pool::report(PLAT_POOL_INVALID,
+                              "plat_pool_with_guards: an argument is NULL, or the guard above 1 MiB");
   *pool = new plat::pool::Guards(upstream, guard_bytes);
   return PLAT_POOL_OK;
 }

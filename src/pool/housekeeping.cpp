@@ -9,7 +9,8 @@
 namespace plat::pool {
 
 void Pool::note_peak() {
-  // Read without the locks: each is written under one, and a peak that is late by one block is made up by the next.
+  // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
+  // next.
   const uint64_t used = large_->used_bytes() + small_->used_bytes();
   if (used > used_peak_.load(std::memory_order_relaxed)) {
     uint64_t total = 0;
@@ -82,11 +83,15 @@ std::string Pool::account() {
     blocks += zone.live_blocks();
     free += zone.heap().free_granules(0) << core::kGranuleShift;
     movable += uint64_t{zone.heap().movable_pages()} * kPageBytes;
-    for (uint16_t domain = 1; domain <= streams_.count(); ++domain) queued += zone.heap().free_granules(domain) << core::kGranuleShift;
+    for (uint16_t domain = 1; domain <= streams_.count(); ++domain)
+      queued += zone.heap().free_granules(domain) << core::kGranuleShift;
   });
-  return fmt::format("holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have not passed",
-                     format_bytes(held_bytes_), options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
-                     format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued));
+  return fmt::format(
+      "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
+      "not passed",
+      format_bytes(held_bytes_),
+      options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
+      format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued));
 }
 
 void Pool::settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
@@ -207,7 +212,9 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
 
 plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   Space* space = index_.find(address);
-  if (space == nullptr || bytes == 0) return space == nullptr ? unknown(address) : report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
+  if (space == nullptr || bytes == 0)
+    return space == nullptr ? unknown(address)
+                            : report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   if (zone.spans() != nullptr) {
@@ -223,7 +230,8 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
     zone.open(block, done ? bytes : asked);
     if (done) return PLAT_POOL_OK;
   }
-  return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands", name_, address, format_bytes(bytes)));
+  return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
+                                                 name_, address, format_bytes(bytes)));
 }
 
 plat_pool_status Pool::set_oom_callback(plat_pool_oom_callback callback, void* user) {

@@ -1,4 +1,5 @@
-// The KV cache helper: addresses for the longest sequence are reserved once, pages follow the number of tokens.
+// The KV cache helper: addresses for the longest sequence are reserved once, pages follow the number of
+// tokens.
 #include <fmt/format.h>
 
 #include "base/units.h"
@@ -18,23 +19,28 @@ struct plat_kv_cache {
 
 extern "C" {
 
-plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens, plat_kv_cache** cache) {
-  if (pool == nullptr || cache == nullptr || token_bytes == 0 || max_tokens == 0 || max_tokens > UINT64_MAX / 4 / token_bytes)
+plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens,
+                                plat_kv_cache** cache) {
+  if (pool == nullptr || cache == nullptr || token_bytes == 0 || max_tokens == 0 ||
+      max_tokens > UINT64_MAX / 4 / token_bytes)
     return report(PLAT_POOL_INVALID, "plat_kv_create: an argument is NULL or 0, or their product too large");
   auto* base = dynamic_cast<plat::pool::Pool*>(pool->base());
   if (base == nullptr || !base->source().has_pages())
-    return report(PLAT_POOL_UNSUPPORTED, "plat_kv_create: only a pool over mapped pages can back a cache on demand");
+    return report(PLAT_POOL_UNSUPPORTED,
+                  "plat_kv_create: only a pool over mapped pages can back a cache on demand");
   void* address = nullptr;
   const uint64_t bytes = plat::align_up(token_bytes * max_tokens + base->source().tail_bytes(), kPageBytes);
   if (base->source().reserve(bytes, &address) != Got::kYes)
-    return report(PLAT_POOL_NO_MEMORY, fmt::format("plat_kv_create: no {} bytes of address space: {}", bytes, base->source().error()));
+    return report(PLAT_POOL_NO_MEMORY, fmt::format("plat_kv_create: no {} bytes of address space: {}", bytes,
+                                                   base->source().error()));
   *cache = new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}};
   return PLAT_POOL_OK;
 }
 
 plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
   if (cache == nullptr || tokens > cache->max_tokens)
-    return report(PLAT_POOL_INVALID, "plat_kv_set_tokens: the cache is NULL, or smaller than the number of tokens");
+    return report(PLAT_POOL_INVALID,
+                  "plat_kv_set_tokens: the cache is NULL, or smaller than the number of tokens");
   auto& source = cache->pool->source();
   const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + source.tail_bytes();
   const size_t need = (bytes + kPageBytes - 1) / kPageBytes;
@@ -45,9 +51,12 @@ plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
     cache->pages.pop_back();
   }
   if (cache->pages.size() < need) {
-    if (const auto status = cache->pool->take_pages(need - cache->pages.size(), moving); status != PLAT_POOL_OK) return status;
+    if (const auto status = cache->pool->take_pages(need - cache->pages.size(), moving);
+        status != PLAT_POOL_OK)
+      return status;
     const size_t before = cache->pages.size();
-    while (cache->pages.size() < need && source.map_page(cache->base + cache->pages.size() * kPageBytes, moving.back()) == Got::kYes) {
+    while (cache->pages.size() < need &&
+           source.map_page(cache->base + cache->pages.size() * kPageBytes, moving.back()) == Got::kYes) {
       cache->pages.push_back(moving.back());
       moving.pop_back();
     }
@@ -62,12 +71,16 @@ plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
     }
   }
   cache->pool->give_pages(moving);
-  return cache->pages.size() == need ? PLAT_POOL_OK : report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
+  return cache->pages.size() == need
+             ? PLAT_POOL_OK
+             : report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
 }
 
 void* plat_kv_base(const plat_kv_cache* cache) { return cache != nullptr ? cache->base : nullptr; }
 
-uint64_t plat_kv_backed_bytes(const plat_kv_cache* cache) { return cache != nullptr ? cache->pages.size() * kPageBytes : 0; }
+uint64_t plat_kv_backed_bytes(const plat_kv_cache* cache) {
+  return cache != nullptr ? cache->pages.size() * kPageBytes : 0;
+}
 
 plat_pool_status plat_kv_destroy(plat_kv_cache* cache) {
   if (cache == nullptr) return PLAT_POOL_OK;

@@ -1,4 +1,5 @@
-// limit: refuses what would bring the live bytes, as the upstream counts them, above a quota. statistics: counts what passes.
+// limit: refuses what would bring the live bytes, as the upstream counts them, above a quota. statistics:
+// counts what passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +22,9 @@ class Limit final : public Decorator {
     const uint64_t charge = request.bytes;
     if (used_.fetch_add(charge) + charge > quota_) {
       used_.fetch_sub(charge);
-      return report(PLAT_POOL_QUOTA, fmt::format("a block of {} would exceed the quota of {}; {} are in use", format_bytes(charge),
-                                                 format_bytes(quota_), format_bytes(used_.load())));
+      return report(PLAT_POOL_QUOTA,
+                    fmt::format("a block of {} would exceed the quota of {}; {} are in use",
+                                format_bytes(charge), format_bytes(quota_), format_bytes(used_.load())));
     }
     const plat_pool_status status = upstream_->allocate(request, address);
     uint64_t held = 0;
@@ -43,7 +45,8 @@ class Limit final : public Decorator {
     uint64_t after = 0;
     upstream_->usable(address, nullptr, &before);
     if (bytes > before && used_ + (bytes - before) > quota_)
-      return report(PLAT_POOL_QUOTA, fmt::format("growing a block to {} would exceed the quota of {}", format_bytes(bytes), format_bytes(quota_)));
+      return report(PLAT_POOL_QUOTA, fmt::format("growing a block to {} would exceed the quota of {}",
+                                                 format_bytes(bytes), format_bytes(quota_)));
     const plat_pool_status status = upstream_->resize(address, bytes);
     upstream_->usable(address, nullptr, &after);
     used_ += after - before;
@@ -114,13 +117,15 @@ class Statistics final : public Decorator {
 using namespace plat::pool;
 
 extern "C" plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool) {
-  if (upstream == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_limit: an argument is NULL");
+  if (upstream == nullptr || pool == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_with_limit: an argument is NULL");
   *pool = new Limit(upstream, bytes);
   return PLAT_POOL_OK;
 }
 
 extern "C" plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool) {
-  if (upstream == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_statistics: an argument is NULL");
+  if (upstream == nullptr || pool == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_with_statistics: an argument is NULL");
   *pool = new Statistics(upstream);
   return PLAT_POOL_OK;
 }

@@ -1,5 +1,5 @@
-// SpinLock: for sections of a few dozen nanoseconds. One atomic exchange to take it, one store to leave it, which is half of what
-// a futex-based mutex costs when nobody else wants it.
+// SpinLock: for sections of a few dozen nanoseconds. One atomic exchange to take it, one store to leave it,
+// which is half of what a futex-based mutex costs when nobody else wants it.
 #pragma once
 
 #include <sched.h>

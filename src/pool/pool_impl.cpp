@@ -11,8 +11,9 @@
 namespace plat::pool {
 
 namespace {
-// Above this, a block with its tail takes a little more than its payload, in proportion: two halves of a freed block then fit into
-// it again, tails included. Without that, programs whose sizes are powers of two lose one percent.
+// Above this, a block with its tail takes a little more than its payload, in proportion: two halves of a
+// freed block then fit into it again, tails included. Without that, programs whose sizes are powers of two
+// lose one percent.
 constexpr uint64_t kProportionalTail = 1_MiB;
 // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
 constexpr uint64_t kShardMax = 1_MiB;
@@ -61,19 +62,22 @@ void Pool::refresh_key() {
     small_base_ = reinterpret_cast<uint64_t>(space.base);
     small_bytes_ = space.bytes;
   }
-  const bool open = options_.thread_cache != 0 && !tool_.listening() && shared_count_.load() == 0 && !small_->asleep;
+  const bool open =
+      options_.thread_cache != 0 && !tool_.listening() && shared_count_.load() == 0 && !small_->asleep;
   key_.store(open ? id_ : UINT64_MAX);
 }
 
 uint32_t Pool::granules_of(uint64_t bytes) const {
   const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
   if (tail_ == 0 || bytes < kProportionalTail) return static_cast<uint32_t>(exact);
-  return static_cast<uint32_t>(std::max(exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
+  return static_cast<uint32_t>(std::max(
+      exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
 }
 
 plat_pool_status Pool::allocate(const Request& request, void** address) {
   const uint64_t segment = segment_bytes(request.bytes);
-  if (segment <= kSmallMax && request.alignment == 0 && request.purpose == PLAT_POOL_COMPUTE && request.tag == 0) [[likely]] {
+  if (segment <= kSmallMax && request.alignment == 0 && request.purpose == PLAT_POOL_COMPUTE &&
+      request.tag == 0) [[likely]] {
     const HotLane& hot = hot_lane;
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == request.stream) [[likely]] {
       if (void* block = hot.lane->pop(class_of(static_cast<uint32_t>(segment)))) [[likely]] {
@@ -88,16 +92,21 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
 plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, void** address) {
   *address = nullptr;
   if (request.bytes == 0 || request.bytes > kLargestRequest)
-    return report(PLAT_POOL_INVALID, fmt::format("pool {}: a block of {} bytes cannot be had", name_, request.bytes));
+    return report(PLAT_POOL_INVALID,
+                  fmt::format("pool {}: a block of {} bytes cannot be had", name_, request.bytes));
   if (request.alignment > kPageBytes || (request.alignment & (request.alignment - 1)) != 0)
-    return report(PLAT_POOL_INVALID, fmt::format("pool {}: the alignment {} is no power of two up to 2 MiB", name_, request.alignment));
+    return report(PLAT_POOL_INVALID, fmt::format("pool {}: the alignment {} is no power of two up to 2 MiB",
+                                                 name_, request.alignment));
   const uint16_t domain = streams_.domain_of(request.stream);
   if (domain == UINT16_MAX)
-    return report(PLAT_POOL_INVALID, fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
+    return report(
+        PLAT_POOL_INVALID,
+        fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
   if (shared_count_.load(std::memory_order_relaxed) != 0) drain_shared(false);
   if (segment <= kSmallMax && options_.source != PLAT_POOL_SOURCE_CALLER) {
     uint64_t bytes = segment;
-    if (request.purpose == PLAT_POOL_MEDIA || source_->start_alignment() == 128) bytes = (bytes + 127) & ~uint64_t{127};
+    if (request.purpose == PLAT_POOL_MEDIA || source_->start_alignment() == 128)
+      bytes = (bytes + 127) & ~uint64_t{127};
     // A class that is a power of two starts at multiples of itself, since spans start at multiples of theirs.
     if (request.alignment > 64) bytes = std::bit_ceil(std::max(bytes, request.alignment));
     if (bytes <= kSmallMax) {
@@ -110,7 +119,8 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
   return allocate_large(request, domain, address);
 }
 
-plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address) {
+plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, uint16_t domain,
+                                      void** address) {
   Zone& zone = zone_for(request, true);
   const bool cached = options_.thread_cache != 0 && request.tag == 0;
   ThreadCache* cache = cached ? thread_cache_of(*this) : nullptr;
@@ -162,7 +172,8 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
 
 plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, void** address) {
   const uint32_t granules = granules_of(request.bytes);
-  const uint32_t align = std::max<uint32_t>(1, static_cast<uint32_t>(request.alignment >> core::kGranuleShift));
+  const uint32_t align =
+      std::max<uint32_t>(1, static_cast<uint32_t>(request.alignment >> core::kGranuleShift));
   Zone& zone = zone_for(request, false);
   if (!zone.lock().try_lock()) {
     if (&zone == large_ && request.bytes <= kShardMax) found_taken();
@@ -182,18 +193,22 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   *address = zone.open(block, request.bytes);
   zone.lock().unlock();
   note_peak();
-  if (tool_.listening()) tool_.block_added(*index_.find(*address), *address, request.bytes, source_->device());
+  if (tool_.listening())
+    tool_.block_added(*index_.find(*address), *address, request.bytes, source_->device());
   return PLAT_POOL_OK;
 }
 
 plat_pool_status Pool::release(void* address, plat_stream stream) {
-  // The first space of the small zone holds all small blocks of most programs: one comparison tells whether this is one.
+  // The first space of the small zone holds all small blocks of most programs: one comparison tells whether
+  // this is one.
   const uint64_t offset = reinterpret_cast<uint64_t>(address) - small_base_.load(std::memory_order_relaxed);
   if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]] {
     const HotLane& hot = hot_lane;
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
-      const uint32_t entry = __atomic_load_n(small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
-      if (entry != 0 && hot.lane->push(entry & 63, address)) [[likely]] return PLAT_POOL_OK;
+      const uint32_t entry = __atomic_load_n(
+          small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
+      if (entry != 0 && hot.lane->push(entry & 63, address)) [[likely]]
+        return PLAT_POOL_OK;
     }
   }
   return release_slow(index_.find(address), address, stream);
@@ -203,7 +218,8 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
   if (address == nullptr) return PLAT_POOL_OK;
   if (space == nullptr) return unknown(address);
   if (tool_.listening()) tool_.block_removed(address);
-  if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream)) return PLAT_POOL_OK;
+  if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream))
+    return PLAT_POOL_OK;
   const plat_pool_status status = release_now(space, address, stream);
   if (options_.release != PLAT_POOL_RELEASE_NEVER && status == PLAT_POOL_OK) after_release(*space->zone);
   return status;
@@ -212,7 +228,9 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
 plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stream) {
   const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX)
-    return report(PLAT_POOL_INVALID, fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
+    return report(
+        PLAT_POOL_INVALID,
+        fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
   Zone& zone = *space->zone;
   if (zone.spans() == nullptr) {
     const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
@@ -244,8 +262,11 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
 }
 
 plat_pool_status Pool::unknown(const void* address) const {
-  return report(PLAT_POOL_NOT_OWNED,
-                fmt::format("pool {}: {} is no live block of it; it was freed already, or is the middle of one, or another's", name_, address));
+  return report(
+      PLAT_POOL_NOT_OWNED,
+      fmt::format(
+          "pool {}: {} is no live block of it; it was freed already, or is the middle of one, or another's",
+          name_, address));
 }
 
 Zone& Pool::zone_for(const Request& request, bool small) {

@@ -1,5 +1,5 @@
-// Pool: zones, spans, caches and streams put together. pool_impl.cpp has the calls, growth.cpp how memory comes and goes, sleep.cpp
-// sleep and wake, deferred.cpp the blocks that several streams use.
+// Pool: zones, spans, caches and streams put together. pool_impl.cpp has the calls, growth.cpp how memory
+// comes and goes, sleep.cpp sleep and wake, deferred.cpp the blocks that several streams use.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ class Pool final : public plat_pool {
  public:
   static plat_pool_status create(const plat_pool_options& options, Pool** pool);
   // Over a source of the caller's making, for replays.
-  static plat_pool_status create(const plat_pool_options& options, std::unique_ptr<Source> source, Pool** pool);
+  static plat_pool_status create(const plat_pool_options& options, std::unique_ptr<Source> source,
+                                 Pool** pool);
   ~Pool() override;
 
   plat_pool_status allocate(const Request& request, void** address) override;
@@ -92,11 +93,13 @@ class Pool final : public plat_pool {
   void refresh_key();
 
   // growth.cpp
-  plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request, uint16_t domain, uint32_t* block);
+  plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
+                        uint16_t domain, uint32_t* block);
   Got grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
   Got grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
   Got add_space(Zone& zone, uint32_t granules);
-  Got collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count, std::vector<void*>& pages);
+  Got collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
+                    std::vector<void*>& pages);
   Got create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages);
   bool move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::vector<void*>& pages);
   Got map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& pages);

@@ -1,5 +1,6 @@
-// Size classes of small blocks: steps of 64 bytes up to 1 KiB, then eight to a power of two. Every class is a multiple of 64; media
-// requests take classes that are multiples of 128, and spans start at multiples of their size, so starts need no further care.
+// Size classes of small blocks: steps of 64 bytes up to 1 KiB, then eight to a power of two. Every class is a
+// multiple of 64; media requests take classes that are multiples of 128, and spans start at multiples of
+// their size, so starts need no further care.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ inline uint32_t class_of(uint32_t bytes) {
   return 16 + power * 8 + ((bytes - 1 - (1024u << power)) >> (7 + power));
 }
 
-// Spans are short: a program that uses many classes a little would otherwise hold a long, nearly empty span of each.
+// Spans are short: a program that uses many classes a little would otherwise hold a long, nearly empty span
+// of each.
 constexpr uint32_t span_bytes(uint32_t index) { return class_bytes(index) <= 4096 ? 32768 : 65536; }
 
 // How many blocks of a class a thread keeps: 64 KiB worth, between 4 and 64.

@@ -1,4 +1,5 @@
-// Sleep and wake: the pages of a zone go back to the device while every address stays, and come back exactly or not at all.
+// Sleep and wake: the pages of a zone go back to the device while every address stays, and come back exactly
+// or not at all.
 #include <acl/acl_rt.h>
 #include <fmt/format.h>
 
@@ -10,7 +11,8 @@ namespace plat::pool {
 
 plat_pool_status Pool::sleep(uint16_t tag, bool save) {
   if (!source_->has_pages())
-    return report(PLAT_POOL_UNSUPPORTED, fmt::format("pool {}: only a pool over mapped pages can sleep", name_));
+    return report(PLAT_POOL_UNSUPPORTED,
+                  fmt::format("pool {}: only a pool over mapped pages can sleep", name_));
   flush_thread();
   std::lock_guard growth(growth_);
   settle(Streams::Effort::kWait, nullptr, 0);
@@ -28,17 +30,20 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
     for (auto& space : zone->spaces())
       for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page)
         if (space->pages[page] != nullptr)
-          saved->pages.push_back({static_cast<uint32_t>(space->first_granule / zone->heap().page() + page), space->pages[page], nullptr});
+          saved->pages.push_back({static_cast<uint32_t>(space->first_granule / zone->heap().page() + page),
+                                  space->pages[page], nullptr});
     plans[zone] = std::move(saved);
   }
   auto fail = [&](const char* what) {
-    return report(PLAT_POOL_DEVICE, fmt::format("pool {}: stays awake, {} failed: {}", name_, what, source_->error()));
+    return report(PLAT_POOL_DEVICE,
+                  fmt::format("pool {}: stays awake, {} failed: {}", name_, what, source_->error()));
   };
   if (save) {
     for (Zone* zone : zones) {
       for (auto& page : plans[zone]->pages) {
         page.contents = std::make_unique<char[]>(kPageBytes);
-        if (aclrtMemcpy(page.contents.get(), kPageBytes, zone->page_address(page.index), kPageBytes, ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS)
+        if (aclrtMemcpy(page.contents.get(), kPageBytes, zone->page_address(page.index), kPageBytes,
+                        ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS)
           return fail("copying a page to the host");
       }
     }
@@ -97,10 +102,12 @@ plat_pool_status Pool::wake(uint16_t tag) {
     for (auto& page : saved_[zone]->pages) {
       page.handle = handles.back();
       handles.pop_back();
-      if (source_->map_page(zone->page_address(page.index), page.handle) != Got::kYes) return undo(PLAT_POOL_DEVICE, "mapping a page");
+      if (source_->map_page(zone->page_address(page.index), page.handle) != Got::kYes)
+        return undo(PLAT_POOL_DEVICE, "mapping a page");
       mapped.emplace_back(zone, page.index);
-      if (page.contents != nullptr && aclrtMemcpy(zone->page_address(page.index), kPageBytes, page.contents.get(), kPageBytes,
-                                                  ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
+      if (page.contents != nullptr &&
+          aclrtMemcpy(zone->page_address(page.index), kPageBytes, page.contents.get(), kPageBytes,
+                      ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
         return undo(PLAT_POOL_DEVICE, "copying a page back");
     }
   }
@@ -116,7 +123,8 @@ plat_pool_status Pool::wake(uint16_t tag) {
 
 plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
   if (!source_->has_pages())
-    return report(PLAT_POOL_UNSUPPORTED, fmt::format("pool {}: only a pool over mapped pages can do this", name_));
+    return report(PLAT_POOL_UNSUPPORTED,
+                  fmt::format("pool {}: only a pool over mapped pages can do this", name_));
   std::lock_guard growth(growth_);
   std::vector<void*> got;
   Got result;
@@ -125,8 +133,9 @@ plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
     result = collect_pages(*large_, core::RangePlan{}, true, count, got);
   }
   if (result != Got::kYes)
-    return report(result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
-                  fmt::format("pool {}: no {} pages to be had ({}); {}", name_, count, account(), source_->error()));
+    return report(
+        result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+        fmt::format("pool {}: no {} pages to be had ({}); {}", name_, count, account(), source_->error()));
   pages.insert(pages.end(), got.begin(), got.end());
   return PLAT_POOL_OK;
 }
@@ -137,7 +146,8 @@ void Pool::give_pages(std::vector<void*>& pages) {
   pages.clear();
 }
 
-// Everything is freed at once: the records are dropped, the pages go to the bank and back them anew when needed.
+// Everything is freed at once: the records are dropped, the pages go to the bank and back them anew when
+// needed.
 plat_pool_status Pool::reset() {
   flush_epoch_.fetch_add(1);
   flush_thread();
@@ -147,7 +157,8 @@ plat_pool_status Pool::reset() {
     for (const ThreadCache* cache : caches_)
       for (const auto& lane : cache->lanes)
         if (lane->cached_blocks() != 0)
-          return report(PLAT_POOL_BUSY, fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
+          return report(PLAT_POOL_BUSY,
+                        fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
   }
   settle(Streams::Effort::kWait, nullptr, 0);
   for_zones([&](Zone& zone) {

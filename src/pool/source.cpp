@@ -17,9 +17,10 @@ std::string& Source::error() {
 
 Got Source::failed(const char* call, int code) {
   const char* text = aclGetRecentErrMsg();
-  error() = fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
-  const bool memory = code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_DEVICE_OOM || code == ACL_ERROR_BAD_ALLOC ||
-                      code == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
+  error() =
+      fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
+  const bool memory = code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_DEVICE_OOM ||
+                      code == ACL_ERROR_BAD_ALLOC || code == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
   return memory ? Got::kNoMemory : Got::kError;
 }
 
@@ -143,11 +144,14 @@ std::unique_ptr<Source> Source::create(const plat_pool_options& options, std::st
     source = std::make_unique<CallerSource>(options.caller_base, options.caller_bytes);
   else
     source = std::make_unique<BlockSource>(options.source, device < 0 ? 0 : device);
-  // The Ascend 950 generation reads nothing past the payload, so its segments need no tail. Media memory keeps the tail everywhere.
+  // The Ascend 950 generation reads nothing past the payload, so its segments need no tail. Media memory
+  // keeps the tail everywhere.
   const char* soc = aclrtGetSocName();
-  const bool no_tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 && options.source != PLAT_POOL_SOURCE_MEDIA &&
-                       options.source != PLAT_POOL_SOURCE_HOST;
-  source->tail_bytes_ = options.tail_bytes >= 0 ? static_cast<uint32_t>(options.tail_bytes) : no_tail ? 0 : 32;
+  const bool no_tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 &&
+                       options.source != PLAT_POOL_SOURCE_MEDIA && options.source != PLAT_POOL_SOURCE_HOST;
+  source->tail_bytes_ = options.tail_bytes >= 0 ? static_cast<uint32_t>(options.tail_bytes)
+                        : no_tail               ? 0
+                                                : 32;
   return source;
 }
 

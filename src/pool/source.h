@@ -1,5 +1,5 @@
-// Source: the device calls of a pool, behind one interface. Implementations translate a failure into "no memory" or "device error"
-// and keep the device's words for the message.
+// Source: the device calls of a pool, behind one interface. Implementations translate a failure into "no
+// memory" or "device error" and keep the device's words for the message.
 #pragma once
 
 #include <cstdint>

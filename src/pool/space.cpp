@@ -15,7 +15,8 @@ Space* SpaceIndex::search(const Table& table, const void* address) {
 
 void SpaceIndex::publish(std::unique_ptr<Table> table) {
   if (table->size() > kScan)
-    std::sort(table->begin() + kScan, table->end(), [](const Space* a, const Space* b) { return a->base < b->base; });
+    std::sort(table->begin() + kScan, table->end(),
+              [](const Space* a, const Space* b) { return a->base < b->base; });
   table_.store(table.get(), std::memory_order_release);
   versions_.push_back(std::move(table));
 }

@@ -1,4 +1,5 @@
-// Space: one stretch of addresses that a zone places blocks in, and SpaceIndex, which finds it from any address without a lock.
+// Space: one stretch of addresses that a zone places blocks in, and SpaceIndex, which finds it from any
+// address without a lock.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ inline constexpr uint32_t kChunkShift = 15;
 struct Space {
   Space(Zone* owner, char* start, uint64_t size, uint32_t granule, bool paged)
       : zone(owner), base(start), bytes(size), first_granule(granule) {
-    chunks.reset(static_cast<uint32_t*>(std::calloc((size >> kChunkShift) + 1, sizeof(uint32_t))));  // touched only where spans are
+    chunks.reset(static_cast<uint32_t*>(
+        std::calloc((size >> kChunkShift) + 1, sizeof(uint32_t))));  // touched only where spans are
     if (paged) pages.reset(static_cast<void**>(std::calloc(size / kPageBytes, sizeof(void*))));
   }
   bool contains(const void* address) const {
@@ -31,7 +33,9 @@ struct Space {
     return chunks.get()[static_cast<uint64_t>(static_cast<const char*>(address) - base) >> kChunkShift];
   }
   uint32_t granule_of(const void* address) const {
-    return first_granule + static_cast<uint32_t>(static_cast<uint64_t>(static_cast<const char*>(address) - base) >> core::kGranuleShift);
+    return first_granule +
+           static_cast<uint32_t>(static_cast<uint64_t>(static_cast<const char*>(address) - base) >>
+                                 core::kGranuleShift);
   }
   char* address_of(uint32_t granule) const {
     return base + (static_cast<uint64_t>(granule - first_granule) << core::kGranuleShift);

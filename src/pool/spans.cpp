@@ -67,7 +67,8 @@ uint32_t Spans::give(uint32_t id, void* address, bool* twice) {
   out_bytes_ -= bytes;
   --out_blocks_;
   if (span.free++ == 0) link(id);
-  // The last span of a class with room stays, or a program at the edge of a span would create and drop it with every block.
+  // The last span of a class with room stays, or a program at the edge of a span would create and drop it
+  // with every block.
   const bool only_one = partial_[span.index] == id && span.next == kNoSpan;
   return span.free == span.total && !only_one ? id : kNoSpan;
 }
@@ -79,14 +80,16 @@ void Spans::defer(uint32_t index, uint32_t span, void* address, uint16_t domain,
   --out_blocks_;
 }
 
-uint32_t Spans::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch, std::vector<uint32_t>& gone) {
+uint32_t Spans::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch,
+                       std::vector<uint32_t>& gone) {
   uint32_t settled = 0;
   for (uint32_t index = 0; index < kClasses; ++index) {
     auto store = deferred_.find(store_of(domain, index));
     if (store == deferred_.end()) continue;
     auto& waiting = store->second;
-    auto passed = std::stable_partition(waiting.begin(), waiting.end(),
-                                        [&](const Deferred& one) { return static_cast<int32_t>(one.batch - batch) > 0; });
+    auto passed = std::stable_partition(waiting.begin(), waiting.end(), [&](const Deferred& one) {
+      return static_cast<int32_t>(one.batch - batch) > 0;
+    });
     std::vector<Deferred> ready(passed, waiting.end());
     waiting.erase(passed, waiting.end());
     for (const Deferred& one : ready) {
@@ -116,7 +119,14 @@ uint32_t Spans::add(uint32_t index, char* base, uint32_t block) {
   }
   const uint32_t total = span_bytes(index) / class_bytes(index);
   Span& span = spans_[id];
-  span = Span{base, block, static_cast<uint16_t>(index), static_cast<uint16_t>(total), static_cast<uint16_t>(total), 0, 0, {}};
+  span = Span{base,
+              block,
+              static_cast<uint16_t>(index),
+              static_cast<uint16_t>(total),
+              static_cast<uint16_t>(total),
+              0,
+              0,
+              {}};
   for (uint32_t slot = 0; slot < total; ++slot) span.bits[slot / 64] |= uint64_t{1} << (slot % 64);
   link(id);
   return id;

@@ -1,8 +1,9 @@
-// Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a bitmap beside it that
-// says which are free. Threads take and return blocks in batches, so this is off the fast path.
+// Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a
+// bitmap beside it that says which are free. Threads take and return blocks in batches, so this is off the
+// fast path.
 //
-// Blocks that were freed on a stream wait in a store of that stream, usable on it at once, until the stream has passed them.
-// Everything here happens under the lock of the zone that the spans are cut from.
+// Blocks that were freed on a stream wait in a store of that stream, usable on it at once, until the stream
+// has passed them. Everything here happens under the lock of the zone that the spans are cut from.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ struct Span {
   uint16_t free;
   uint32_t prev;  // list of spans of the class with something free
   uint32_t next;
-  std::array<uint64_t, 8> bits;   // 1: free
+  std::array<uint64_t, 8> bits;  // 1: free
 };
 
 class Spans {
@@ -33,13 +34,15 @@ class Spans {
 
   // Up to `count` blocks of a class for `domain`; fewer when the spans are used up.
   uint32_t take(uint32_t index, uint16_t domain, void** out, uint32_t count);
-  // A block comes back; the span is told by the chunk table. Returns a span that is now empty and should go, or kNoSpan.
+  // A block comes back; the span is told by the chunk table. Returns a span that is now empty and should go,
+  // or kNoSpan.
   // `*twice` is set when the block was free already or is no block.
   uint32_t give(uint32_t span, void* address, bool* twice);
   // The same for a block that work on a stream may still touch.
   void defer(uint32_t index, uint32_t span, void* address, uint16_t domain, uint32_t batch);
   // Deferred blocks up to `batch` become free, or another stream's; emptied spans are appended to `gone`.
-  uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch, std::vector<uint32_t>& gone);
+  uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch,
+                  std::vector<uint32_t>& gone);
 
   uint32_t add(uint32_t index, char* base, uint32_t block);
   void drop(uint32_t span);
@@ -50,7 +53,7 @@ class Spans {
   void clear();
   const Span& at(uint32_t span) const { return spans_[span]; }
 
-  uint64_t out_bytes() const { return out_bytes_; }      // handed out, thread caches included
+  uint64_t out_bytes() const { return out_bytes_; }  // handed out, thread caches included
   uint64_t out_blocks() const { return out_blocks_; }
   uint64_t deferred_bytes() const { return deferred_bytes_; }
   uint64_t bookkeeping_bytes() const { return spans_.capacity() * sizeof(Span); }

@@ -48,7 +48,8 @@ bool Streams::record(Entry& entry) {
   if (!entry.dirty.load(std::memory_order_relaxed)) return true;
   void* event = new_event();
   if (event == nullptr) return false;
-  // The batch closes before the event is recorded: a free that comes between them waits for the next event, never too little.
+  // The batch closes before the event is recorded: a free that comes between them waits for the next event,
+  // never too little.
   entry.dirty.store(false, std::memory_order_relaxed);
   const uint32_t batch = entry.batch.fetch_add(1);
   if (aclrtRecordEvent(event, entry.stream.load(std::memory_order_relaxed)) != ACL_SUCCESS) {
@@ -73,7 +74,9 @@ uint32_t Streams::passed(uint16_t domain, Effort effort) {
       if (aclrtSynchronizeEvent(event) != ACL_SUCCESS) break;
     } else {
       aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-      if (aclrtQueryEventStatus(event, &status) != ACL_SUCCESS || status != ACL_EVENT_RECORDED_STATUS_COMPLETE) break;
+      if (aclrtQueryEventStatus(event, &status) != ACL_SUCCESS ||
+          status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
+        break;
     }
     passed = entry.pending[done].batch;
     spare_events_.push_back(event);
@@ -85,7 +88,8 @@ uint32_t Streams::passed(uint16_t domain, Effort effort) {
 uint32_t Streams::make_wait(uint16_t domain, plat_stream waiter) {
   std::lock_guard guard(mutex_);
   Entry& entry = entries_[domain - 1];
-  if (entry.stream.load(std::memory_order_relaxed) == nullptr || !record(entry) || entry.pending.empty()) return 0;
+  if (entry.stream.load(std::memory_order_relaxed) == nullptr || !record(entry) || entry.pending.empty())
+    return 0;
   const Pending& last = entry.pending.back();
   return aclrtStreamWaitEvent(waiter, last.event) == ACL_SUCCESS ? last.batch : 0;
 }

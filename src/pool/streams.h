@@ -1,11 +1,12 @@
 // Streams: who may still touch freed memory, and how far the device has got.
 //
-// A free on a stream costs no device call. It is marked with the stream's current batch; only when somebody else could use the
-// memory is an event recorded behind the batch, and when that event has passed, the batch is nobody's.
+// A free on a stream costs no device call. It is marked with the stream's current batch; only when somebody
+// else could use the memory is an event recorded behind the batch, and when that event has passed, the batch
+// is nobody's.
 #pragma once
 
-#include <atomic>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -32,7 +33,8 @@ class Streams {
   // The batch that a free on the domain joins now.
   uint32_t mark(uint16_t domain) {
     Entry& entry = entries_[domain - 1];
-    // In this order a batch that closes in between leaves the mark behind, which costs an event and never loses a block.
+    // In this order a batch that closes in between leaves the mark behind, which costs an event and never
+    // loses a block.
     const uint32_t batch = entry.batch.load(std::memory_order_acquire);
     if (!entry.dirty.load(std::memory_order_relaxed)) entry.dirty.store(true, std::memory_order_release);
     return batch;
@@ -40,9 +42,11 @@ class Streams {
   uint16_t count() const { return count_.load(std::memory_order_acquire); }
 
   enum class Effort { kPoll, kWait };
-  // Records an event behind what is unmarked and asks the device how far it is; the highest batch that has passed, or 0.
+  // Records an event behind what is unmarked and asks the device how far it is; the highest batch that has
+  // passed, or 0.
   uint32_t passed(uint16_t domain, Effort effort);
-  // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the device refused.
+  // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
+  // device refused.
   uint32_t make_wait(uint16_t domain, plat_stream waiter);
   // Waits for the stream and forgets it. Returns its domain, 0 when unknown.
   uint16_t forget(plat_stream stream);

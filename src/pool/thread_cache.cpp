@@ -12,7 +12,8 @@ thread_local HotLane hot_lane;
 
 namespace {
 
-// Guards the table of live pools. Held while a dying thread returns its blocks, so that the pool cannot go meanwhile.
+// Guards the table of live pools. Held while a dying thread returns its blocks, so that the pool cannot go
+// meanwhile.
 struct Registry {
   std::mutex mutex;
   std::unordered_map<uint64_t, Pool*> pools;

@@ -1,6 +1,7 @@
-// ThreadCache: what makes a small allocation a pop and its free a push. Each thread keeps, for each pool and stream it works with, a
-// short stack of block addresses per class. A block may be freed by any thread: it goes to the stack of the thread that frees it,
-// and stacks that overflow return half of themselves to the spans in one go, so a producer and a consumer meet once per batch.
+// ThreadCache: what makes a small allocation a pop and its free a push. Each thread keeps, for each pool and
+// stream it works with, a short stack of block addresses per class. A block may be freed by any thread: it
+// goes to the stack of the thread that frees it, and stacks that overflow return half of themselves to the
+// spans in one go, so a producer and a consumer meet once per batch.
 #pragma once
 
 #include <array>
@@ -24,14 +25,16 @@ class Lane {
   void* pop(uint32_t index) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
-    if (count == 0) [[unlikely]] return nullptr;
+    if (count == 0) [[unlikely]]
+      return nullptr;
     stack.count.store(count - 1, std::memory_order_relaxed);
     return stack.items[count - 1];
   }
   bool push(uint32_t index, void* address) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
-    if (count == stack.capacity) [[unlikely]] return false;
+    if (count == stack.capacity) [[unlikely]]
+      return false;
     stack.items[count] = address;
     stack.count.store(count + 1, std::memory_order_relaxed);
     return true;

@@ -16,7 +16,9 @@ namespace plat::pool {
 ToolHook::ToolHook(std::string name) {
   // Domain names know letters, digits and underscores only.
   for (char& letter : name)
-    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9'))) letter = '_';
+    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+          (letter >= '0' && letter <= '9')))
+      letter = '_';
   domain_ = mstxDomainCreateA(("plat_pool_" + name).c_str());
 }
 
@@ -34,7 +36,8 @@ void ToolHook::space_added(Space& space, int32_t device) {
 
 void ToolHook::space_removed(Space& space) {
   if (space.tool_heap == nullptr) return;
-  mstxMemHeapUnregister(static_cast<mstxDomainHandle_t>(domain_), static_cast<mstxMemHeapHandle_t>(space.tool_heap));
+  mstxMemHeapUnregister(static_cast<mstxDomainHandle_t>(domain_),
+                        static_cast<mstxMemHeapHandle_t>(space.tool_heap));
   space.tool_heap = nullptr;
 }
 

@@ -1,5 +1,5 @@
-// ToolHook: the only place where the pool speaks mstx. Spaces are registered as heaps and blocks as regions, if a tool listens; the
-// pool closes its fast path then, so a program without a tool pays nothing.
+// ToolHook: the only place where the pool speaks mstx. Spaces are registered as heaps and blocks as regions,
+// if a tool listens; the pool closes its fast path then, so a program without a tool pays nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// trace: one line for each allocation and free, in the format that plat replay reads. faults: fails chosen allocations.
+// trace: one line for each allocation and free, in the format that plat replay reads. faults: fails chosen
+// allocations.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -43,9 +44,11 @@ class Trace final : public Decorator {
     size_t number = 0;
     while (stream != nullptr && number < streams_.size() && streams_[number] != stream) ++number;
     if (stream != nullptr && number == streams_.size()) streams_.push_back(stream);
-    const auto time = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
-    std::fprintf(file_, "%c,%llu,%llu,%zu,%lld\n", op, static_cast<unsigned long long>(id), static_cast<unsigned long long>(bytes), number,
-                 static_cast<long long>(time));
+    const auto time =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_)
+            .count();
+    std::fprintf(file_, "%c,%llu,%llu,%zu,%lld\n", op, static_cast<unsigned long long>(id),
+                 static_cast<unsigned long long>(bytes), number, static_cast<long long>(time));
   }
   std::mutex mutex_;
   std::FILE* file_;
@@ -78,15 +81,19 @@ class Faults final : public Decorator {
 using namespace plat::pool;
 
 extern "C" plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char* path, plat_pool** pool) {
-  if (upstream == nullptr || path == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_trace: an argument is NULL");
+  if (upstream == nullptr || path == nullptr || pool == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_with_trace: an argument is NULL");
   std::FILE* file = std::fopen(path, "a");
-  if (file == nullptr) return report(PLAT_POOL_INVALID, fmt::format("plat_pool_with_trace: {} cannot be written", path));
+  if (file == nullptr)
+    return report(PLAT_POOL_INVALID, fmt::format("plat_pool_with_trace: {} cannot be written", path));
   *pool = new Trace(upstream, file);
   return PLAT_POOL_OK;
 }
 
-extern "C" plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every, plat_pool** pool) {
-  if (upstream == nullptr || pool == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_with_faults: an argument is NULL");
+extern "C" plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
+                                                  plat_pool** pool) {
+  if (upstream == nullptr || pool == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_pool_with_faults: an argument is NULL");
   *pool = new Faults(upstream, nth, every);
   return PLAT_POOL_OK;
 }

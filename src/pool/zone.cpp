@@ -14,8 +14,9 @@ Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
 
 Space& Zone::space_of(uint32_t granule) const {
   if (spaces_.size() == 1) return *spaces_.front();
-  auto after = std::upper_bound(spaces_.begin(), spaces_.end(), granule,
-                                [](uint32_t value, const auto& space) { return value < space->first_granule; });
+  auto after =
+      std::upper_bound(spaces_.begin(), spaces_.end(), granule,
+                       [](uint32_t value, const auto& space) { return value < space->first_granule; });
   return **(after - 1);
 }
 

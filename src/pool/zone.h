@@ -1,5 +1,5 @@
-// Zone: one heap of blocks with the address space and the pages under it. A pool has one for large blocks, one for spans, one for
-// each tag, and one for each thread that was found waiting for another.
+// Zone: one heap of blocks with the address space and the pages under it. A pool has one for large blocks,
+// one for spans, one for each tag, and one for each thread that was found waiting for another.
 //
 // Everything but lock() needs the lock. Pages move between zones only under the pool's growth lock.
 #pragma once
@@ -26,10 +26,13 @@ class Zone {
   Spans* spans() { return spans_.get(); }
   uint16_t tag() const { return tag_; }
 
-  // Adds a space of at most `bytes`; `backed` for a block of the device that is there as a whole. Null when 2 TiB are used up.
+  // Adds a space of at most `bytes`; `backed` for a block of the device that is there as a whole. Null when 2
+  // TiB are used up.
   Space* add_space(char* base, uint64_t bytes, bool backed);
   Space& space_of(uint32_t granule) const;
-  void* address_of(uint32_t block) { return space_of(heap_.block(block).start).address_of(heap_.block(block).start); }
+  void* address_of(uint32_t block) {
+    return space_of(heap_.block(block).start).address_of(heap_.block(block).start);
+  }
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
 
   // A block was placed / goes: keeps the chunk table and the counts. `asked` is what the caller wanted.
@@ -39,7 +42,8 @@ class Zone {
     used_granules_.store(used_granules() - heap_.block(block).size, std::memory_order_relaxed);
     --live_blocks_;
   }
-  // The live block that starts at the address; kNoBlock when there is none. take() forgets it too, for a free.
+  // The live block that starts at the address; kNoBlock when there is none. take() forgets it too, for a
+  // free.
   uint32_t find(const Space& space, const void* address) const { return table_.find(key_of(space, address)); }
   uint32_t take(const Space& space, const void* address) { return table_.remove(key_of(space, address)); }
   uint64_t asked(uint32_t block) const {
@@ -54,7 +58,9 @@ class Zone {
     const Space& space = space_of(page_index * heap_.page());
     return space.pages[page_index - space.first_granule / heap_.page()];
   }
-  char* page_address(uint32_t page_index) { return space_of(page_index * heap_.page()).address_of(page_index * heap_.page()); }
+  char* page_address(uint32_t page_index) {
+    return space_of(page_index * heap_.page()).address_of(page_index * heap_.page());
+  }
 
   // May be read without the lock, for an estimate.
   uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
@@ -66,7 +72,8 @@ class Zone {
   uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
   // Blocks start at granules: anything else gets a key that no block has.
   static uint32_t key_of(const Space& space, const void* address) {
-    return reinterpret_cast<uint64_t>(address) % core::kGranuleBytes == 0 ? space.granule_of(address) : UINT32_MAX;
+    return reinterpret_cast<uint64_t>(address) % core::kGranuleBytes == 0 ? space.granule_of(address)
+                                                                          : UINT32_MAX;
   }
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};

@@ -87,7 +87,8 @@ aclError allocate(const char* call, void** out, size_t size, bool counts) {
   if (refuse(call)) return state().device.fail_code;
   CountingAcl& device = state().device;
   if (counts && device.held_bytes + size > device.capacity_bytes) return ACL_ERROR_RT_MEMORY_ALLOCATION;
-  void* memory = ::mmap(nullptr, size + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = ::mmap(nullptr, size + kPage, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   state().blocks[memory] = size + kPage;
   if (counts) device.held_bytes += size;
   ++device.mallocs;
@@ -116,7 +117,8 @@ void CountingAcl::finish() {
 }
 
 bool CountingAcl::clean() const {
-  return state().reservations.empty() && state().physical.empty() && state().mappings.empty() && state().blocks.empty();
+  return state().reservations.empty() && state().physical.empty() && state().mappings.empty() &&
+         state().blocks.empty();
 }
 
 void reset_device() {
@@ -153,7 +155,8 @@ aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
 
 aclError aclrtReserveMemAddress(void** out, size_t size, size_t alignment, void* expected, uint64_t flags) {
   std::lock_guard guard(state().mutex);
-  if (alignment != 0 || expected != nullptr || flags != 0 || size == 0) return broken("reserve: reserved argument"), ACL_ERROR_INVALID_PARAM;
+  if (alignment != 0 || expected != nullptr || flags != 0 || size == 0)
+    return broken("reserve: reserved argument"), ACL_ERROR_INVALID_PARAM;
   if (size > (uint64_t{128} << 30)) return ACL_ERROR_RT_MEMORY_ALLOCATION;
   if (refuse("aclrtReserveMemAddress")) return device().fail_code;
   const uint64_t whole = size + kPage;
@@ -169,18 +172,22 @@ aclError aclrtReserveMemAddress(void** out, size_t size, size_t alignment, void*
 aclError aclrtReleaseMemAddress(void* address) {
   std::lock_guard guard(state().mutex);
   auto found = state().reservations.find(number(address));
-  if (found == state().reservations.end()) return broken("release of what is not reserved"), ACL_ERROR_RT_PARAM_INVALID;
+  if (found == state().reservations.end())
+    return broken("release of what is not reserved"), ACL_ERROR_RT_PARAM_INVALID;
   for (auto& [at, handle] : state().mappings)
-    if (at >= found->first && at < found->first + found->second.bytes) return broken("release while mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+    if (at >= found->first && at < found->first + found->second.bytes)
+      return broken("release while mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   ::munmap(found->second.whole, found->second.whole_bytes);
   state().reservations.erase(found);
   ++device().releases;
   return ACL_SUCCESS;
 }
 
-aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop, uint64_t flags) {
+aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
+                             uint64_t flags) {
   std::lock_guard guard(state().mutex);
-  if (size == 0 || size % kPage != 0 || flags != 0 || prop->reserve != 0) return broken("physical memory not in whole pages"), ACL_ERROR_INVALID_PARAM;
+  if (size == 0 || size % kPage != 0 || flags != 0 || prop->reserve != 0)
+    return broken("physical memory not in whole pages"), ACL_ERROR_INVALID_PARAM;
   if (refuse("aclrtMallocPhysical")) return device().fail_code;
   if (device().held_bytes + size > device().capacity_bytes) return ACL_ERROR_RT_MEMORY_ALLOCATION;
   off_t offset = 0;
@@ -209,7 +216,8 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   if (found->second.mapped_at != 0) return broken("free of a mapped handle"), ACL_ERROR_RT_PARAM_INVALID;
   device().held_bytes -= found->second.bytes;
   if (device().backed) {
-    ::fallocate(state().memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, found->second.offset, static_cast<off_t>(found->second.bytes));
+    ::fallocate(state().memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, found->second.offset,
+                static_cast<off_t>(found->second.bytes));
     state().free_offsets.push_back(found->second.offset);
   }
   state().physical.erase(found);
@@ -221,20 +229,26 @@ aclError aclrtMapMem(void* address, size_t size, size_t offset, aclrtDrvMemHandl
   std::lock_guard guard(state().mutex);
   auto found = state().physical.find(handle);
   if (found == state().physical.end()) return broken("map of an unknown handle"), ACL_ERROR_RT_PARAM_INVALID;
-  if (offset != 0 || flags != 0 || size != found->second.bytes) return broken("a handle is mapped whole, at offset 0"), ACL_ERROR_RT_PARAM_INVALID;
-  if (number(address) % kPage != 0) return broken("map at no multiple of 2 MiB"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  if (offset != 0 || flags != 0 || size != found->second.bytes)
+    return broken("a handle is mapped whole, at offset 0"), ACL_ERROR_RT_PARAM_INVALID;
+  if (number(address) % kPage != 0)
+    return broken("map at no multiple of 2 MiB"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   const auto* reservation = reservation_of(number(address));
   if (reservation == nullptr || number(address) + size > reservation->first + reservation->second.bytes)
     return broken("map outside a reservation"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
-  if (found->second.mapped_at != 0) return broken("map of a handle that is mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  if (found->second.mapped_at != 0)
+    return broken("map of a handle that is mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   for (uint64_t page = 0; page < size; page += kPage)
-    if (state().mappings.count(number(address) + page) != 0) return broken("map over a mapping"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+    if (state().mappings.count(number(address) + page) != 0)
+      return broken("map over a mapping"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   auto& bound = const_cast<Reservation&>(reservation->second).device;
-  if (bound >= 0 && bound != static_cast<int32_t>(found->second.owner)) return broken("two devices in one reservation"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  if (bound >= 0 && bound != static_cast<int32_t>(found->second.owner))
+    return broken("two devices in one reservation"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   if (refuse("aclrtMapMem")) return device().fail_code;
   bound = static_cast<int32_t>(found->second.owner);
   if (device().backed)
-    ::mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state().memfd, found->second.offset);
+    ::mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state().memfd,
+           found->second.offset);
   state().mappings[number(address)] = handle;
   found->second.mapped_at = number(address);
   ++device().maps;
@@ -244,19 +258,25 @@ aclError aclrtMapMem(void* address, size_t size, size_t offset, aclrtDrvMemHandl
 aclError aclrtUnmapMem(void* address) {
   std::lock_guard guard(state().mutex);
   auto found = state().mappings.find(number(address));
-  if (found == state().mappings.end()) return broken("unmap of what is not mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  if (found == state().mappings.end())
+    return broken("unmap of what is not mapped"), ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   if (refuse("aclrtUnmapMem")) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   Physical& physical = state().physical[found->second];
   if (device().backed)
-    ::mmap(address, physical.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    ::mmap(address, physical.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0);
   physical.mapped_at = 0;
   state().mappings.erase(found);
   ++device().unmaps;
   return ACL_SUCCESS;
 }
 
-aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) { return allocate("aclrtMalloc", out, size, true); }
-aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) { return allocate("aclrtMallocCached", out, size, true); }
+aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) {
+  return allocate("aclrtMalloc", out, size, true);
+}
+aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) {
+  return allocate("aclrtMallocCached", out, size, true);
+}
 aclError aclrtMallocHost(void** out, size_t size) { return allocate("aclrtMallocHost", out, size, false); }
 aclError acldvppMalloc(void** out, size_t size) { return allocate("acldvppMalloc", out, size, true); }
 aclError aclrtFree(void* memory) { return deallocate(memory, true); }
@@ -289,7 +309,8 @@ aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) {
 }
 aclError aclrtDestroyEvent(aclrtEvent event) {
   std::lock_guard guard(state().mutex);
-  if (state().events.erase(static_cast<Event*>(event)) == 0) return broken("destroy of an unknown event"), ACL_ERROR_RT_PARAM_INVALID;
+  if (state().events.erase(static_cast<Event*>(event)) == 0)
+    return broken("destroy of an unknown event"), ACL_ERROR_RT_PARAM_INVALID;
   delete static_cast<Event*>(event);
   return ACL_SUCCESS;
 }
@@ -303,7 +324,8 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream) {
 }
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   std::lock_guard guard(state().mutex);
-  *status = static_cast<Event*>(event)->recorded <= state().finished ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  *status = static_cast<Event*>(event)->recorded <= state().finished ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                                                     : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -327,7 +349,9 @@ aclError aclrtSynchronizeStream(aclrtStream) {
 // The description is a plain array here: object, alloc, free, advise, address.
 aclrtAllocatorDesc aclrtAllocatorCreateDesc(void) { return std::calloc(5, sizeof(void*)); }
 aclError aclrtAllocatorDestroyDesc(aclrtAllocatorDesc desc) { return std::free(desc), ACL_SUCCESS; }
-aclError aclrtAllocatorSetObjToDesc(aclrtAllocatorDesc desc, aclrtAllocator object) { return static_cast<void**>(desc)[0] = object, ACL_SUCCESS; }
+aclError aclrtAllocatorSetObjToDesc(aclrtAllocatorDesc desc, aclrtAllocator object) {
+  return static_cast<void**>(desc)[0] = object, ACL_SUCCESS;
+}
 aclError aclrtAllocatorSetAllocFuncToDesc(aclrtAllocatorDesc desc, aclrtAllocatorAllocFunc call) {
   return static_cast<void**>(desc)[1] = reinterpret_cast<void*>(call), ACL_SUCCESS;
 }
@@ -337,15 +361,19 @@ aclError aclrtAllocatorSetFreeFuncToDesc(aclrtAllocatorDesc desc, aclrtAllocator
 aclError aclrtAllocatorSetAllocAdviseFuncToDesc(aclrtAllocatorDesc desc, aclrtAllocatorAllocAdviseFunc call) {
   return static_cast<void**>(desc)[3] = reinterpret_cast<void*>(call), ACL_SUCCESS;
 }
-aclError aclrtAllocatorSetGetAddrFromBlockFuncToDesc(aclrtAllocatorDesc desc, aclrtAllocatorGetAddrFromBlockFunc call) {
+aclError aclrtAllocatorSetGetAddrFromBlockFuncToDesc(aclrtAllocatorDesc desc,
+                                                     aclrtAllocatorGetAddrFromBlockFunc call) {
   return static_cast<void**>(desc)[4] = reinterpret_cast<void*>(call), ACL_SUCCESS;
 }
 aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc desc) {
   void** from = static_cast<void**>(desc);
-  if (from[0] == nullptr || from[1] == nullptr || from[2] == nullptr || from[4] == nullptr) return ACL_ERROR_INVALID_PARAM;
+  if (from[0] == nullptr || from[1] == nullptr || from[2] == nullptr || from[4] == nullptr)
+    return ACL_ERROR_INVALID_PARAM;
   state().allocators[stream] = from[0];
   return ACL_SUCCESS;
 }
-aclError aclrtAllocatorUnregister(aclrtStream stream) { return state().allocators.erase(stream), ACL_SUCCESS; }
+aclError aclrtAllocatorUnregister(aclrtStream stream) {
+  return state().allocators.erase(stream), ACL_SUCCESS;
+}
 
 }  // extern "C"

@@ -1,7 +1,8 @@
-// A tiny device in the process: the public calls that the pool uses, with every rule checked and every call counted.
+// A tiny device in the process: the public calls that the pool uses, with every rule checked and every call
+// counted.
 //
-// Link it in place of libascendcl.so. Memory is real (a memfd mapped where the pool maps pages) unless `backed` is off, in which case
-// addresses are only numbers and a trace of 60 GiB costs nothing.
+// Link it in place of libascendcl.so. Memory is real (a memfd mapped where the pool maps pages) unless
+// `backed` is off, in which case addresses are only numbers and a trace of 60 GiB costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@ namespace plat::test {
 struct CountingAcl {
   uint64_t capacity_bytes = uint64_t{64} << 30;
   bool backed = true;
-  bool streams_finish = true;     // off: events complete only through finish()
+  bool streams_finish = true;  // off: events complete only through finish()
   const char* soc = "Ascend910B";
-  uint64_t fail_call = 0;         // the n-th checked call from now fails; 0: none
+  uint64_t fail_call = 0;  // the n-th checked call from now fails; 0: none
   int fail_code = 207001;
   // Called with the call's name before each device call, for tests that watch the order.
   std::function<void(const char*)> watch;
@@ -24,7 +25,7 @@ struct CountingAcl {
   uint64_t calls = 0;
   uint64_t reserves = 0, releases = 0, creates = 0, destroys = 0, maps = 0, unmaps = 0;
   uint64_t mallocs = 0, frees = 0, events_recorded = 0, stream_waits = 0, synchronizes = 0;
-  uint64_t held_bytes = 0;        // physical memory in use
+  uint64_t held_bytes = 0;  // physical memory in use
   uint64_t broken_rules = 0;
   std::string first_broken;
 

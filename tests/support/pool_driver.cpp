@@ -44,7 +44,8 @@ class Driver {
     while (problem_.empty() && at_ < size_) step();
     if (problem_.empty()) finish();
     plat_pool_destroy(pool_);
-    if (problem_.empty() && device().broken_rules != 0) problem_ = "a rule of the device was broken: " + device().first_broken;
+    if (problem_.empty() && device().broken_rules != 0)
+      problem_ = "a rule of the device was broken: " + device().first_broken;
     if (problem_.empty() && !device().clean()) problem_ = "something is left on the device";
     return problem_;
   }
@@ -63,9 +64,18 @@ class Driver {
   void step() {
     const uint8_t op = byte();
     switch (op % 16) {
-      case 0: case 1: case 2: case 3: case 4: case 5:
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+      case 5:
         return allocate(op);
-      case 6: case 7: case 8: case 9: case 10:
+      case 6:
+      case 7:
+      case 8:
+      case 9:
+      case 10:
         return release(byte(), op & 0x10 ? stream(byte()) : nullptr);
       case 11:
         device().fail_call = 1 + byte() % 8;
@@ -81,7 +91,8 @@ class Driver {
       case 14:
         if (!asleep_ && !live_.empty() && op & 0x10) {
           auto block = pick(byte());
-          if (plat_pool_use_on(pool_, block->first, stream(byte())) != PLAT_POOL_OK) fail("a live block cannot be used");
+          if (plat_pool_use_on(pool_, block->first, stream(byte())) != PLAT_POOL_OK)
+            fail("a live block cannot be used");
         }
         return;
       default:
@@ -111,21 +122,25 @@ class Driver {
       status = plat_pool_alloc(pool_, bytes, &address);
     }
     if (status != PLAT_POOL_OK) {
-      if (status == PLAT_POOL_INVALID || status == PLAT_POOL_NOT_OWNED) fail("a good request was refused: " + std::string(plat_pool_last_error()));
+      if (status == PLAT_POOL_INVALID || status == PLAT_POOL_NOT_OWNED)
+        fail("a good request was refused: " + std::string(plat_pool_last_error()));
       return;
     }
     const auto start = reinterpret_cast<uint64_t>(address);
     if (start % 64 != 0 || start % alignment != 0) fail("a start is not aligned");
     const uint64_t own = ((bytes + 31) & ~uint64_t{31}) + 32;
     auto after = live_.upper_bound(address);
-    if (after != live_.end() && start + own > reinterpret_cast<uint64_t>(after->first)) fail("a block reaches into the next one");
+    if (after != live_.end() && start + own > reinterpret_cast<uint64_t>(after->first))
+      fail("a block reaches into the next one");
     if (after != live_.begin()) {
       auto before = std::prev(after);
-      const uint64_t end = reinterpret_cast<uint64_t>(before->first) + ((before->second.bytes + 31) & ~uint64_t{31}) + 32;
+      const uint64_t end =
+          reinterpret_cast<uint64_t>(before->first) + ((before->second.bytes + 31) & ~uint64_t{31}) + 32;
       if (end > start) fail("a block starts inside the one before it");
     }
     uint64_t usable = 0;
-    if (plat_pool_usable(pool_, address, &usable, nullptr) != PLAT_POOL_OK || usable < bytes) fail("a block is shorter than asked for");
+    if (plat_pool_usable(pool_, address, &usable, nullptr) != PLAT_POOL_OK || usable < bytes)
+      fail("a block is shorter than asked for");
     const Live live{bytes, static_cast<uint8_t>(++counter_), tag};
     fill(address, live);
     live_[address] = live;
@@ -174,7 +189,8 @@ class Driver {
     if (status == PLAT_POOL_NO_MEMORY) return;
     if (status != PLAT_POOL_OK) return fail("a resize failed oddly");
     const uint64_t end = reinterpret_cast<uint64_t>(block->first) + ((bytes + 31) & ~uint64_t{31}) + 32;
-    if (after != live_.end() && end > reinterpret_cast<uint64_t>(after->first)) fail("a resized block reaches into the next one");
+    if (after != live_.end() && end > reinterpret_cast<uint64_t>(after->first))
+      fail("a resized block reaches into the next one");
     block->second.bytes = bytes;
     fill(block->first, block->second);
   }
@@ -191,7 +207,8 @@ class Driver {
     plat_pool_status status = plat_pool_wake(pool_, PLAT_POOL_ALL_TAGS);
     device().fail_call = 0;
     if (status != PLAT_POOL_OK) status = plat_pool_wake(pool_, PLAT_POOL_ALL_TAGS);
-    if (status != PLAT_POOL_OK) return fail("memory that slept cannot be woken: " + std::string(plat_pool_last_error()));
+    if (status != PLAT_POOL_OK)
+      return fail("memory that slept cannot be woken: " + std::string(plat_pool_last_error()));
     asleep_ = false;
     check_all();
   }
@@ -201,7 +218,8 @@ class Driver {
 
   void finish() {
     device().fail_call = 0;
-    if (asleep_ && plat_pool_wake(pool_, PLAT_POOL_ALL_TAGS) != PLAT_POOL_OK) return fail("memory that slept cannot be woken");
+    if (asleep_ && plat_pool_wake(pool_, PLAT_POOL_ALL_TAGS) != PLAT_POOL_OK)
+      return fail("memory that slept cannot be woken");
     asleep_ = false;
     check_all();
     while (!live_.empty() && problem_.empty()) release(0, nullptr);
@@ -214,12 +232,16 @@ class Driver {
     plat_pool_trim(pool_, 0);
     plat_pool_stats stats;
     plat_pool_get_stats(pool_, &stats);
-    if (stats.used_bytes != 0 || stats.live_blocks != 0) fail("an empty pool counts " + std::to_string(stats.used_bytes) + " bytes as used");
-    if (stats.reserved_bytes != 0) fail("an empty pool holds " + std::to_string(stats.reserved_bytes) + " bytes after a trim");
+    if (stats.used_bytes != 0 || stats.live_blocks != 0)
+      fail("an empty pool counts " + std::to_string(stats.used_bytes) + " bytes as used");
+    if (stats.reserved_bytes != 0)
+      fail("an empty pool holds " + std::to_string(stats.reserved_bytes) + " bytes after a trim");
     if (device().held_bytes != stats.reserved_bytes) fail("the pool and the device count differently");
   }
 
-  static plat_stream stream(uint8_t code) { return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(0x1000 + code % 3)); }
+  static plat_stream stream(uint8_t code) {
+    return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(0x1000 + code % 3));
+  }
 
   const uint8_t* data_;
   size_t size_;

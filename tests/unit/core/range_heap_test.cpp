@@ -14,13 +14,22 @@ constexpr uint32_t kPages = 256;
 
 class HeapModel {
  public:
-  explicit HeapModel(uint64_t seed) : random_(seed), owner_(kPage * kPages, 0), backed_(kPages, false) { heap_.append(kPage * kPages); }
+  explicit HeapModel(uint64_t seed) : random_(seed), owner_(kPage * kPages, 0), backed_(kPages, false) {
+    heap_.append(kPage * kPages);
+  }
 
   void step() {
     switch (random_() % 8) {
-      case 0: case 1: case 2: case 3: return allocate();
-      case 4: case 5: return release();
-      case 6: return unmap();
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return allocate();
+      case 4:
+      case 5:
+        return release();
+      case 6:
+        return unmap();
       default:
         heap_.settle(static_cast<uint16_t>(1 + random_() % 2), UINT32_MAX / 2);
     }
@@ -45,7 +54,8 @@ class HeapModel {
       if (block.state == BlockState::kFree) free[block.domain] += block.size;
     }
     ASSERT_EQ(at, owner_.size());
-    // A page counts as movable when one range of nobody covers it; merging makes that the same as all its granules being idle.
+    // A page counts as movable when one range of nobody covers it; merging makes that the same as all its
+    // granules being idle.
     for (uint32_t page = 0; page < kPages; ++page) {
       backed += backed_[page];
       bool whole = true;
@@ -99,7 +109,8 @@ class HeapModel {
   void unmap() {
     const MovableRun run = heap_.movable(1 + static_cast<uint32_t>(random_() % 4), RangePlan{});
     if (run.pages.count == 0) return;
-    for (uint32_t page = run.pages.first; page < run.pages.first + run.pages.count; ++page) backed_[page] = false;
+    for (uint32_t page = run.pages.first; page < run.pages.first + run.pages.count; ++page)
+      backed_[page] = false;
     heap_.unmap(run);
   }
 

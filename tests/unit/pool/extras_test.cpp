@@ -101,7 +101,8 @@ TEST_F(PoolTest, StacksDecorators) {
   EXPECT_EQ(plat_pool_alloc(faulty, 1_MiB, &second), PLAT_POOL_QUOTA);
   static_cast<char*>(first)[1100] = 1;
   EXPECT_EQ(plat_pool_free(faulty, first), PLAT_POOL_CORRUPT);
-  EXPECT_NE(std::string(plat_pool_last_error()).find("100 bytes past its end"), std::string::npos) << plat_pool_last_error();
+  EXPECT_NE(std::string(plat_pool_last_error()).find("100 bytes past its end"), std::string::npos)
+      << plat_pool_last_error();
   for (plat_pool* each : {faulty, guarded, limited}) plat_pool_destroy(each);
 }
 

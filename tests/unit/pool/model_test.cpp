@@ -6,7 +6,8 @@
 namespace {
 
 TEST(PoolModel, HoldsForManySeeds) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) ASSERT_EQ(plat::test::drive_pool_with_seed(seed, 1500), "") << "seed " << seed;
+  for (uint64_t seed = 1; seed <= 120; ++seed)
+    ASSERT_EQ(plat::test::drive_pool_with_seed(seed, 1500), "") << "seed " << seed;
 }
 
 TEST(PoolModel, HoldsForALongRun) { ASSERT_EQ(plat::test::drive_pool_with_seed(7919, 20000), ""); }

@@ -32,7 +32,9 @@ class PoolTest : public ::testing::Test {
     plat_pool_get_stats(pool, &stats);
     return stats;
   }
-  static plat_stream stream(int number) { return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(0x100 + number)); }
+  static plat_stream stream(int number) {
+    return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(0x100 + number));
+  }
 
   plat_pool_options options;
   plat_pool* pool = nullptr;

@@ -16,12 +16,14 @@ uint64_t number(void* address) { return reinterpret_cast<uint64_t>(address); }
 
 TEST_F(PoolTest, KeepsThirtyTwoBytesAfterEverySegment) {
   create();
-  std::vector<uint64_t> sizes{1, 32, 33, 64, 100, 512, 4096, 32768, 65536, 1_MiB, 2_MiB, 2_MiB - 32, 3_MiB + 1};
+  std::vector<uint64_t> sizes{1,     32,    33,    64,    100,        512,      4096,
+                              32768, 65536, 1_MiB, 2_MiB, 2_MiB - 32, 3_MiB + 1};
   std::vector<std::pair<uint64_t, uint64_t>> blocks;
   for (uint64_t bytes : sizes)
     for (int i = 0; i < 2; ++i) blocks.emplace_back(number(take(bytes)), align_up(bytes, 32) + 32);
   std::sort(blocks.begin(), blocks.end());
-  for (size_t i = 0; i + 1 < blocks.size(); ++i) EXPECT_LE(blocks[i].first + blocks[i].second, blocks[i + 1].first);
+  for (size_t i = 0; i + 1 < blocks.size(); ++i)
+    EXPECT_LE(blocks[i].first + blocks[i].second, blocks[i + 1].first);
   for (auto& [start, own] : blocks) EXPECT_EQ(start % 64, 0u);
 }
 
@@ -143,7 +145,8 @@ TEST_F(PoolTest, ResizesWhereItStands) {
 }
 
 TEST_F(PoolTest, ServesEverySource) {
-  for (auto source : {PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_HOST, PLAT_POOL_SOURCE_MEDIA, PLAT_POOL_SOURCE_CACHED}) {
+  for (auto source :
+       {PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_HOST, PLAT_POOL_SOURCE_MEDIA, PLAT_POOL_SOURCE_CACHED}) {
     options.source = source;
     options.chunk_bytes = 8_MiB;
     create();

@@ -29,11 +29,12 @@ TEST_P(Waste, StaysWithinItsBound) {
   EXPECT_LE(static_cast<double>(smallest_device(trace, "pool", -1, 0.001)) / peak, GetParam().smallest);
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, Waste,
-                         ::testing::Values(Bound{"resnet50_train", 1.032, 1.047}, Bound{"fasterrcnn_train", 1.017, 1.027},
-                                           Bound{"ft1b_static", 1.003, 1.005}, Bound{"moe_train", 1.011, 1.040},
-                                           Bound{"generate7b", 1.003, 1.007}, Bound{"adv_churn", 1.030, 1.40}),
-                         [](const auto& info) { return std::string(info.param.trace); });
+INSTANTIATE_TEST_SUITE_P(
+    Traces, Waste,
+    ::testing::Values(Bound{"resnet50_train", 1.032, 1.047}, Bound{"fasterrcnn_train", 1.017, 1.027},
+                      Bound{"ft1b_static", 1.003, 1.005}, Bound{"moe_train", 1.011, 1.040},
+                      Bound{"generate7b", 1.003, 1.007}, Bound{"adv_churn", 1.030, 1.40}),
+    [](const auto& info) { return std::string(info.param.trace); });
 
 TEST(ReplayTrace, ReadsItsOwnFormat) {
   Trace trace;
@@ -52,24 +53,29 @@ TEST(ReplayTrace, ReadsItsOwnFormat) {
 TEST(ReplayTrace, ReadsAnRmmLog) {
   Trace trace;
   std::string why;
-  ASSERT_TRUE(parse_trace("Thread,Time,Action,Pointer,Size,Stream\n"
-                          "1,12:00:00:000001,allocate,0x7f00,1024,0x0\n"
-                          "1,12:00:00:000002,allocate,0x7f80,64,0x1\n"
-                          "1,12:00:00:000003,free,0x7f00,1024,0x0\n",
-                          trace, why))
+  ASSERT_TRUE(
+      parse_trace("Thread,Time,Action,Pointer,Size,Stream\n"
+                  "1,12:00:00:000001,allocate,0x7f00,1024,0x0\n"
+                  "1,12:00:00:000002,allocate,0x7f80,64,0x1\n"
+                  "1,12:00:00:000003,free,0x7f00,1024,0x0\n",
+                  trace, why))
       << why;
   EXPECT_EQ(trace.events.size(), 3u);
   EXPECT_EQ(trace.peak_live_bytes, 1088u);
 }
 
-// {"device_traces": [[{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}, {"action": "free_completed", ...}]]}
+// {"device_traces": [[{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}, {"action":
+// "free_completed", ...}]]}
 std::string snapshot(const std::string& middle) {
-  auto text = [](const std::string& value) { return std::string("\x8c") + static_cast<char>(value.size()) + value; };
-  auto entry = [&](const std::string& action) {
-    return "}(" + text("action") + text(action) + text("addr") + std::string("M\x00\x10", 3) + text("size") + std::string("M\x00\x02", 3) +
-           text("stream") + std::string("K\x00", 2) + "u";
+  auto text = [](const std::string& value) {
+    return std::string("\x8c") + static_cast<char>(value.size()) + value;
   };
-  return std::string("\x80\x04") + "}" + text("device_traces") + "]](" + entry("alloc") + middle + entry("free_completed") + "eas.";
+  auto entry = [&](const std::string& action) {
+    return "}(" + text("action") + text(action) + text("addr") + std::string("M\x00\x10", 3) + text("size") +
+           std::string("M\x00\x02", 3) + text("stream") + std::string("K\x00", 2) + "u";
+  };
+  return std::string("\x80\x04") + "}" + text("device_traces") + "]](" + entry("alloc") + middle +
+         entry("free_completed") + "eas.";
 }
 
 TEST(ReplayTrace, ReadsASnapshotAndNothingThatCalls) {

@@ -22,7 +22,8 @@ TEST_F(PoolTest, ServesThreadsThatFreeEachOthersBlocks) {
     for (int i = 0; i < 4000; ++i) {
       const uint64_t bytes = 16ull << (random() % 15);
       void* block = nullptr;
-      if (plat_pool_alloc_on(pool, bytes, random() % 4 ? nullptr : stream(static_cast<int>(seed)), &block) != PLAT_POOL_OK) {
+      if (plat_pool_alloc_on(pool, bytes, random() % 4 ? nullptr : stream(static_cast<int>(seed)), &block) !=
+          PLAT_POOL_OK) {
         ++wrong;
         continue;
       }
