@@ -16,7 +16,7 @@ build: setup
 demo: build ## Run the seven steps of Ascend virtual memory on the software device
 	@scripts/demo.sh
 
-test: setup ## Build and pass all tests: plain, under AddressSanitizer and UBSan, under ThreadSanitizer
+test: setup ## Check the sources, build, and pass all tests
 	@scripts/test.sh
 
 test-dev test-asan test-tsan: test-%: setup ## Pass the tests of one preset
