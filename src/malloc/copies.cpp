@@ -61,6 +61,9 @@ Result<> Copies::check_sync_peer(Va target, Va source) const {
 }
 
 Result<> Copies::now(const CopyRequest& copy, uint32_t device) const {
+  if (!Mover::checks_segments() &&
+      mover_.copy_in_page(copy.target, copy.source, copy.size_bytes, device, claim_of(copy.kind))) [[likely]]
+    return {};
   PLAT_TRY(mover_.check_segment(copy.target, copy.size_bytes, "dst"));
   PLAT_TRY(mover_.check_segment(copy.source, copy.size_bytes, "src"));
   if (locator_.is_device_address(copy.target) && locator_.is_device_address(copy.source))
@@ -106,19 +109,33 @@ Result<Copies::Resolved> Copies::resolve(Va target, Va source, aclrtMemcpyKind k
 }
 
 Result<> Copies::queue(const CopyRequest& copy, const Queue& queue) const {
-  PLAT_ASSIGN(stream, queue.streams.resolve(queue.stream));
-  PLAT_TRY(report::check_soft(is_aligned(copy.target.value, 64) && is_aligned(copy.source.value, 64),
-                              RuleId::CopyAligned, "dst", "dst is {:#x}, src is {:#x}", copy.target.value,
-                              copy.source.value));
-  PLAT_TRY(mover_.check_segment(copy.target, copy.size_bytes, "dst"));
-  PLAT_TRY(mover_.check_segment(copy.source, copy.size_bytes, "src"));
-  if (copy.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) return queue_staged(copy, queue);
-  PLAT_ASSIGN(resolved, resolve(copy.target, copy.source, copy.kind));
-  if (resolved.direction == Direction::HostToHost)
-    return fail(RuleId::CopyHostToHost, "kind", "src ({:#x}) and dst ({:#x}) are both on the host",
-                copy.source.value, copy.target.value);
-  if (copy.target == copy.source) return {};
-  if (resolved.waits) {
+  // A wrong stream is told before a wrong direction; a right one is looked up once, when work is given to it.
+  const auto fault = [&](Error error) -> Result<> {
+    PLAT_TRY(queue.streams.resolve(queue.stream));
+    return forward(std::move(error));
+  };
+  const auto aligned =
+      report::check_soft(is_aligned(copy.target.value | copy.source.value, 64), RuleId::CopyAligned, "dst",
+                         "dst is {:#x}, src is {:#x}", copy.target.value, copy.source.value);
+  if (!aligned) return fault(aligned.error());
+  if (Mover::checks_segments()) {
+    for (const auto& [va, name] : {std::pair(copy.target, "dst"), std::pair(copy.source, "src")})
+      if (const auto kept = mover_.check_segment(va, copy.size_bytes, name); !kept)
+        return fault(kept.error());
+  }
+  if (copy.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) {
+    PLAT_TRY(queue.streams.resolve(queue.stream));
+    return queue_staged(copy, queue);
+  }
+  const auto resolved = resolve(copy.target, copy.source, copy.kind);
+  if (!resolved) return fault(resolved.error());
+  if (resolved->direction == Direction::HostToHost)
+    return fault(Error{RuleId::CopyHostToHost, "kind",
+                       fmt::format("src ({:#x}) and dst ({:#x}) are both on the host", copy.source.value,
+                                   copy.target.value)});
+  if (copy.target == copy.source || resolved->waits) {
+    PLAT_ASSIGN(stream, queue.streams.resolve(queue.stream));
+    if (copy.target == copy.source) return {};
     PLAT_TRY(queue.streams.synchronize(stream));
     return mover_.copy(copy.target, copy.source, copy.size_bytes, queue.device, claim_of(copy.kind));
   }

@@ -148,7 +148,24 @@ Result<> Mover::check(Va start, uint64_t size_bytes, uint32_t device, const char
   return {};
 }
 
+bool Mover::copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const bool to_device = space.entry(target).tag() == vmm::PageEntry::Mapped;
+  const Va on_device = to_device ? target : source;
+  const Va on_host = to_device ? source : target;
+  if ((to_device ? claim.source_on_device : claim.target_on_device) || locator_.is_device_address(on_host))
+    return false;
+  const vmm::PagePin pin(space, on_device, size_bytes, device);
+  if (!pin) return false;
+  device::Bank& owner = bank(pin.bank());
+  if (!owner.is_committed(pin.page())) return false;
+  std::byte* memory = owner.page_memory(pin.page()) + (on_device.value & (kPageBytes - 1));
+  to_device ? std::memcpy(memory, host(source), size_bytes) : std::memcpy(host(target), memory, size_bytes);
+  return true;
+}
+
 Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
+  if (copy_in_page(target, source, size_bytes, device, claim)) return {};
   const bool to_device = locator_.is_device_address(target);
   const bool from_device = locator_.is_device_address(source);
   if (claim.target_on_device && !to_device) [[unlikely]]
@@ -274,9 +291,13 @@ Result<> Mover::store(Va address, uint64_t value, uint32_t device) const {
   return {};
 }
 
+bool Mover::checks_segments() {
+  return report::severity(RuleId::SegmentStart) != rules::Severity::Off ||
+         report::severity(RuleId::SegmentRoom) != rules::Severity::Off;
+}
+
 Result<> Mover::check_segment(Va start, uint64_t size_bytes, const char* parameter) const {
-  if (report::severity(RuleId::SegmentStart) == rules::Severity::Off &&
-      report::severity(RuleId::SegmentRoom) == rules::Severity::Off) [[likely]]
+  if (!checks_segments()) [[likely]]
     return {};
   const auto block = heap_.find(start);
   if (!block) return {};

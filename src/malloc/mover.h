@@ -28,6 +28,9 @@ class Mover {
   Result<> copy(Va target, Va source, uint64_t size_bytes, uint32_t device) const {
     return copy(target, source, size_bytes, device, Claim{});
   }
+  // The same for the common case, between the host and one page of a device. False when it is another one, or
+  // anything is wrong with it; then nothing was done.
+  bool copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const;
   // Rows of `width` bytes.
   struct Area {
     Va target;
@@ -48,6 +51,7 @@ class Mover {
   // Whether the range could be copied now.
   Result<> check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
   // The rules for segments that are cut from a block, if the user wants them checked.
+  static bool checks_segments();
   Result<> check_segment(Va start, uint64_t size_bytes, const char* parameter) const;
 
  private:

@@ -20,6 +20,9 @@ namespace {
 struct Current {
   uint64_t runtime;
   ContextId context;
+  // What was found when the context was last looked up, and how many contexts had been closed by then.
+  uint64_t closed_plus_one;  // 0: not looked up yet
+  int device;
 };
 thread_local Current t_current{};
 
@@ -161,7 +164,7 @@ Result<> Runtime::set_device(int device) {
   DeviceState& state = devices_[device];
   state.default_context = id;
   ++state.set_count;
-  t_current = {serial_, id};
+  t_current = {serial_, id, 0, 0};
   return {};
 }
 
@@ -185,14 +188,20 @@ Result<> Runtime::release_device(int device, bool force) {
 }
 
 Result<int> Runtime::current_device() const {
+  // Nearly every call asks. A context that was there is there still, unless one was closed since.
+  const uint64_t closed = contexts_closed_.load(std::memory_order_acquire);
+  if (t_current.runtime == serial_ && t_current.closed_plus_one == closed + 1) [[likely]]
+    return t_current.device;
   PLAT_ASSIGN(context, current());
+  t_current.device = context->device;
+  t_current.closed_plus_one = closed + 1;
   return context->device;
 }
 
 Result<ContextId> Runtime::create_context(int device) {
   PLAT_TRY(check_device(device));
   PLAT_ASSIGN(context, make_context(device, false));
-  t_current = {serial_, context->id};
+  t_current = {serial_, context->id, 0, 0};
   return context->id;
 }
 
@@ -209,7 +218,7 @@ Result<> Runtime::destroy_context(ContextId id) {
 Result<> Runtime::set_current_context(ContextId id) {
   if (!contexts_.find(id.value))
     return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
-  t_current = {serial_, id};
+  t_current = {serial_, id, 0, 0};
   return {};
 }
 
@@ -232,6 +241,7 @@ bool Runtime::uses_device(int device) const {
 
 void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining remaining) {
   if (!contexts_.remove(context->id.value)) return;  // Somebody else is at it.
+  contexts_closed_.fetch_add(1, std::memory_order_release);
   for (auto& stream : streams_.all()) {
     if (stream->traits().context != context->id) continue;
     if (auto owned = streams_.remove(stream->traits().id.value)) close_stream(owned, remaining);

@@ -169,7 +169,8 @@ class Runtime {
 
   const Options options_;
   const std::optional<Error> problem_;
-  const uint64_t serial_;  // tells runtimes apart in what a thread remembers
+  const uint64_t serial_;                     // tells runtimes apart in what a thread remembers
+  std::atomic<uint64_t> contexts_closed_{0};  // makes threads look again at what they remember
   std::unique_ptr<Scheduler> scheduler_;
   HandleTable<Context> contexts_{0x43};
   HandleTable<Stream> streams_{0x53};

@@ -17,14 +17,6 @@ bool pin(const Mapping& mapping) {
 
 void unpin_one(const Mapping& mapping) { mapping.users.fetch_sub(1, std::memory_order_release); }
 
-bool may_access(const Mapping& mapping, uint32_t device) {
-  const uint64_t devices = mapping.device_access.load(std::memory_order_acquire);
-  const uint32_t owner = mapping.bank.load(std::memory_order_relaxed);
-  const bool owner_may = owner != device::kHostBank && (devices >> owner & 1) != 0;
-  const bool device_may = device < device::kMaxDevices && (devices >> device & 1) != 0;
-  return owner_may || device_may || mapping.host_access.load(std::memory_order_acquire);
-}
-
 Error hole(const AddressSpace& space, Va start, uint64_t size_bytes, Va at, const char* parameter) {
   return Error{RuleId::CopyHole, parameter,
                fmt::format("[{:#x}, {:#x}), {} bytes: {:#x}, at offset {}, is {}", start.value,

@@ -54,6 +54,54 @@ class PinnedRange {
   Va end_;
 };
 
+// Whether the mapping's memory may be used by the device, or through its owner.
+inline bool may_access(const Mapping& mapping, uint32_t device) {
+  const uint64_t devices = mapping.device_access.load(std::memory_order_acquire);
+  const uint32_t owner = mapping.bank.load(std::memory_order_relaxed);
+  const bool owner_may = owner != device::kHostBank && (devices >> owner & 1) != 0;
+  const bool device_may = device < device::kMaxDevices && (devices >> device & 1) != 0;
+  return owner_may || device_may || mapping.host_access.load(std::memory_order_acquire);
+}
+
+// PagePin: the same for the common case, a range inside one page: some nanoseconds, and no reasons. What is
+// unusual in any way is not pinned, and PinnedRange tells why.
+class PagePin {
+ public:
+  PagePin(const AddressSpace& space, Va start, uint64_t size_bytes, uint32_t device) {
+    if (core::kPageBytes - (start.value & (core::kPageBytes - 1)) < size_bytes) return;
+    const PageEntry entry = space.entry(start);
+    if (entry.tag() != PageEntry::Mapped) return;
+    const Mapping& mapping = *space.mapping(entry.mapping());
+    int32_t users = mapping.users.load(std::memory_order_relaxed);
+    if (users < 0 || !mapping.users.compare_exchange_strong(users, users + 1, std::memory_order_acquire))
+      return;
+    mapping_ = &mapping;
+    if (space.entry(start).raw == entry.raw && may_access(mapping, device) &&
+        holds(mapping, start, size_bytes))
+      entry_ = entry;
+  }
+  PagePin(const PagePin&) = delete;
+  PagePin& operator=(const PagePin&) = delete;
+  ~PagePin() {
+    if (mapping_ != nullptr) mapping_->users.fetch_sub(1, std::memory_order_release);
+  }
+
+  explicit operator bool() const { return entry_.tag() == PageEntry::Mapped; }
+  uint32_t bank() const { return entry_.bank(); }
+  uint32_t page() const { return entry_.page(); }
+
+ private:
+  static bool holds(const Mapping& mapping, Va start, uint64_t size_bytes) {
+    const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed);
+    if (blocks == nullptr) return true;
+    const auto block = blocks->block_at(start);
+    return block && size_bytes <= block->size_bytes - (start - block->start);
+  }
+
+  const Mapping* mapping_ = nullptr;
+  PageEntry entry_;
+};
+
 // What an address that no range can be taken at looks like, for messages: "reserved, but nothing is mapped
 // there".
 std::string describe(const AddressSpace& space, Va va);

@@ -20,7 +20,7 @@ TEST(Stress, ThreadsKeepTheirOwnBytes) {
       uint8_t fill;
     };
     std::vector<Block> mine;
-    for (int step = 0; step < 600; ++step) {
+    for (int step = 0; step < 300; ++step) {
       if (mine.size() < 8 && random() % 2 == 0) {
         const uint64_t size = 1 + random() % (random() % 8 == 0 ? 3_MiB : 9000);
         const auto start = tiny.malloc(size);
@@ -63,7 +63,7 @@ TEST(Stress, MistakesBesideOrderlyWorkStayErrors) {
       (void)tiny.free(va + 64);
     }
   });
-  for (int step = 0; step < 3000; ++step) {
+  for (int step = 0; step < 500; ++step) {
     const Va block = tiny.malloc(step % 3 == 0 ? 3_MiB : 4096).value();
     shared = block.value;
     // The other thread's copy may hold on to the block for a moment.
