@@ -31,7 +31,7 @@ typedef enum platMstxResult {
   PLAT_MSTX_TOOL_REFUSED = 6, /* its InitInjectionMstx did not return MSTX_SUCCESS */
   PLAT_MSTX_ATTACHED = 7,     /* it is attached already */
   PLAT_MSTX_TOO_MANY = 8,     /* PLAT_MSTX_TOOLS_MAX tools are attached */
-  PLAT_MSTX_BUSY = 9,         /* called by a tool from inside one of its functions */
+  PLAT_MSTX_BUSY = 9,         /* called by a tool from inside its functions, or by its start for itself */
   PLAT_MSTX_NO_MEMORY = 10
 } platMstxResult;
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -119,7 +120,8 @@ int Broker::attach(mstxInitInjectionFunc init, const char* name, void* library, 
     if (out_id != nullptr) *out_id = attached->id;
     return PLAT_MSTX_ATTACHED;
   }
-  if (owned_.size() == PLAT_MSTX_TOOLS_MAX) return PLAT_MSTX_TOO_MANY;
+  if (std::find(starting_.begin(), starting_.end(), init) != starting_.end()) return PLAT_MSTX_BUSY;
+  if (std::popcount(slots_used_) == PLAT_MSTX_TOOLS_MAX) return PLAT_MSTX_TOO_MANY;
   auto tool = std::make_unique<Tool>();
   do tool->slot = next_slot_++ % PLAT_MSTX_TOOLS_MAX;
   while ((slots_used_ >> tool->slot & 1) != 0);
@@ -131,7 +133,10 @@ int Broker::attach(mstxInitInjectionFunc init, const char* name, void* library, 
   tool->functions->clear();
 
   // It stores its functions where nobody looks yet, so it may take its time, and call mstx.
-  if (init(tool_getter(tool->slot)) != MSTX_SUCCESS) {
+  starting_.push_back(init);
+  const int result = init(tool_getter(tool->slot));
+  starting_.pop_back();
+  if (result != MSTX_SUCCESS) {
     tool->functions->clear();
     slots_used_ &= ~(1u << tool->slot);
     return PLAT_MSTX_TOOL_REFUSED;

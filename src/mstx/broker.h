@@ -150,6 +150,8 @@ class Broker {
   uint32_t slots_used_ = 0;  // bit i: tool slot i is taken; under control_, as is what follows
   uint32_t next_slot_ = 0;   // slots rest before they are taken again
   platMstxToolId_t last_id_ = 0;
+  std::vector<mstxInitInjectionFunc>
+      starting_;  // tools whose start is on the stack: one may attach another, not itself
 };
 
 inline bool nobody_listens() {

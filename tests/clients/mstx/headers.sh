@@ -80,4 +80,8 @@ for header in mstx_types mstx_impl mstx_impl_core mstx_init_defs; do
     exit 1
   fi
 done
+# The example of the documentation.
+sed -n '/^```c$/,/^```$/p' "$include/../docs/howto/mstx.md" | sed '/^```/d' >example.c
+[ -s example.c ]
+gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$include" -c example.c
 echo "headers: ok"

@@ -204,6 +204,7 @@ TEST_F(MstxTest, AToolMayCallWhileItStarts) {
     mstxDomainCreateA("early");
     platMstxToolId_t id = 0;
     EXPECT_EQ(platMstxAttachFunction(ToolB::init, "b", &id), PLAT_MSTX_OK);
+    EXPECT_EQ(platMstxAttachFunction(ToolA::init, "a", &id), PLAT_MSTX_BUSY);
   };
   attach<ToolA>();
   EXPECT_TRUE(ToolA::books.marks.empty());
