@@ -5,7 +5,12 @@
 
 namespace plat::bench {
 
-// Nanoseconds to find the mapping, its start and its size behind a random address among so many.
-Series lookup_ns(size_t mappings);
+// Nanoseconds to find, behind a random address among so many mappings, which one it is; and its start and
+// size.
+struct Lookup {
+  Series mapping;
+  Series range;
+};
+Lookup lookup_ns(size_t mappings);
 
 }  // namespace plat::bench

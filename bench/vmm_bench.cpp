@@ -179,8 +179,10 @@ int main() {
   in_child(shared, reservations);
   for (const size_t mappings : {1'000, 30'000, 250'000})
     in_child({}, [&] {
-      print_row(fmt::format("find the mapping behind an address, {} live", mappings), lookup_ns(mappings),
-                "ns", 10);
+      const Lookup lookup = lookup_ns(mappings);
+      print_row(fmt::format("find the mapping behind an address, {} live", mappings), lookup.mapping, "ns",
+                10);
+      print_row("the same, with its start and size", lookup.range, "ns", 10);
     });
   remove_machine(node);
   return 0;

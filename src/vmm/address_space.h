@@ -50,22 +50,24 @@ class SubBlocks {
   ~SubBlocks() = default;
 };
 
-struct Mapping {
+// One cache line each: a look-up among very many touches one, and copies of two mappings do not share any.
+struct alignas(64) Mapping {
   static constexpr int32_t kClosing = -1;
 
   std::atomic<uint64_t> start{0};
   std::atomic<uint64_t> size_bytes{0};
   std::atomic<uint64_t> device_access{0};  // a bit for each device, by its physical number
-  std::atomic<bool> host_access{false};    // the host was granted access, or owns the memory
-  mutable std::atomic<int32_t> users{0};   // copies under way; kClosing: being unmapped
-  std::atomic<uint32_t> bank{0};
   std::atomic<const SubBlocks*> sub_blocks{nullptr};
-  std::atomic<MappingKind> kind{MappingKind::Client};
+  mutable std::atomic<int32_t> users{0};  // copies under way; kClosing: being unmapped
   std::atomic<uint32_t> reservation{0};
   std::atomic<uint32_t> handle{0};  // of a Client mapping: index in the physical table
   uint32_t block = 0;               // of the ledger
   uint32_t host_pieces = 0;         // how many pieces are mapped for the host
+  std::atomic<uint16_t> bank{0};
+  std::atomic<bool> host_access{false};  // the host was granted access, or owns the memory
+  std::atomic<MappingKind> kind{MappingKind::Client};
 };
+static_assert(sizeof(Mapping) == 64);
 
 // One entry of the page table.
 struct PageEntry {

@@ -104,7 +104,7 @@ Result<> Vmm::install(Va start, uint64_t size_bytes, uint32_t reservation, devic
   mapping->device_access.store(grant_owner && number != kHostBank ? uint64_t{1} << number : 0,
                                std::memory_order_relaxed);
   mapping->host_access.store(grant_owner && number == kHostBank, std::memory_order_relaxed);
-  mapping->bank.store(number, std::memory_order_relaxed);
+  mapping->bank.store(static_cast<uint16_t>(number), std::memory_order_relaxed);
   mapping->sub_blocks.store(sub_blocks, std::memory_order_relaxed);
   mapping->kind.store(kind, std::memory_order_relaxed);
   mapping->reservation.store(reservation, std::memory_order_relaxed);

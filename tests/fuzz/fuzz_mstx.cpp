@@ -1,9 +1,9 @@
 // Random calls of a program, with two tools that come and go, against a model.
 //
-// Each byte of the input chooses a call or an argument. The model is what the program holds; each tool keeps books of
-// what it was told. After every call the books of every attached tool must agree with the model: the same domains,
-// heaps, regions, sizes, permissions, and open ranges that the tool has seen start. References that mean nothing
-// (garbage, things that are gone) are thrown in and must change nothing.
+// Each byte of the input chooses a call or an argument. The model is what the program holds; each tool keeps
+// books of what it was told. After every call the books of every attached tool must agree with the model: the
+// same domains, heaps, regions, sizes, permissions, and open ranges that the tool has seen start. References
+// that mean nothing (garbage, things that are gone) are thrown in and must change nothing.
 //
 // One tool knows our extensions, the other is a tool as they are today.
 
@@ -75,22 +75,36 @@ class Program {
 
   void step() {
     switch (byte() % 16) {
-      case 0: return toggle<ToolA>(a_, ranges_of_a_);
-      case 1: return toggle<ToolB>(b_, ranges_of_b_);
-      case 2: return create_domain();
-      case 3: return destroy_domain();
-      case 4: return add_heap();
-      case 5: return drop_heap();
+      case 0:
+        return toggle<ToolA>(a_, ranges_of_a_);
+      case 1:
+        return toggle<ToolB>(b_, ranges_of_b_);
+      case 2:
+        return create_domain();
+      case 3:
+        return destroy_domain();
+      case 4:
+        return add_heap();
+      case 5:
+        return drop_heap();
       case 6:
-      case 7: return add_regions();
+      case 7:
+        return add_regions();
       case 8:
-      case 9: return drop_region();
-      case 10: return assign();
-      case 11: return resize();
-      case 12: return reset();
-      case 13: return start_range();
-      case 14: return end_range();
-      default: return nonsense();
+      case 9:
+        return drop_region();
+      case 10:
+        return assign();
+      case 11:
+        return resize();
+      case 12:
+        return reset();
+      case 13:
+        return start_range();
+      case 14:
+        return end_range();
+      default:
+        return nonsense();
     }
   }
 
@@ -127,7 +141,8 @@ class Program {
              (region.second.heap != nullptr && heaps_.at(region.second.heap).first == domain);
     });
     std::erase_if(heaps_, [&](const auto& heap) { return heap.second.first == domain; });
-    // A tool may keep what was in a domain that it was told is gone; ours do, so that the comparison would be idle.
+    // A tool may keep what was in a domain that it was told is gone; ours do, so that the comparison would be
+    // idle.
     forget_in_books<ToolA>();
     forget_in_books<ToolB>();
   }
@@ -146,7 +161,8 @@ class Program {
   void add_heap() {
     const auto domain = any_domain();
     const mstxMemVirtualRangeDesc_t range{0, reinterpret_cast<void*>(0x100000 * (1 + next_heap_++)), 0x10000};
-    const mstxMemHeapDesc_t desc{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &range};
+    const mstxMemHeapDesc_t desc{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
+                                 &range};
     const auto heap = mstxMemHeapRegister(domain, &desc);
     check(heap != nullptr && heaps_.count(heap) == 0, "a heap was refused, or its handle is taken");
     heaps_[heap] = {domain, reinterpret_cast<uint64_t>(range.ptr)};
@@ -179,7 +195,8 @@ class Program {
                                               handles.data()};
     mstxMemRegionsRegister(domain, &batch);
     for (size_t i = 0; i < count; ++i) {
-      check(handles[i] != nullptr && regions_.count(handles[i]) == 0, "a region was refused, or its handle is taken");
+      check(handles[i] != nullptr && regions_.count(handles[i]) == 0,
+            "a region was refused, or its handle is taken");
       regions_[handles[i]] = {domain, heap, reinterpret_cast<uint64_t>(ranges[i].ptr), ranges[i].size, ~0u};
     }
   }
@@ -256,13 +273,19 @@ class Program {
     ref.handle = reinterpret_cast<mstxMemRegionHandle_t>(garbage);
     const mstxMemRegionsUnregisterBatch_t batch{1, &ref};
     switch (byte() % 6) {
-      case 0: return mstxMemRegionsUnregister(nullptr, &batch);
-      case 1: return mstxMemHeapUnregister(nullptr, reinterpret_cast<mstxMemHeapHandle_t>(garbage));
-      case 2: return mstxDomainDestroy(domain);
-      case 3: return mstxDomainMarkA(domain, nullptr, nullptr);
-      case 4: return mstxRangeEnd(garbage);
+      case 0:
+        return mstxMemRegionsUnregister(nullptr, &batch);
+      case 1:
+        return mstxMemHeapUnregister(nullptr, reinterpret_cast<mstxMemHeapHandle_t>(garbage));
+      case 2:
+        return mstxDomainDestroy(domain);
+      case 3:
+        return mstxDomainMarkA(domain, nullptr, nullptr);
+      case 4:
+        return mstxRangeEnd(garbage);
       default:
-        if (gone_heap_ != nullptr) check(platMstxMemHeapReset(nullptr, gone_heap_) == PLAT_MSTX_INVALID, "gone heap");
+        if (gone_heap_ != nullptr)
+          check(platMstxMemHeapReset(nullptr, gone_heap_) == PLAT_MSTX_INVALID, "gone heap");
     }
   }
 
@@ -285,8 +308,8 @@ class Program {
                       reinterpret_cast<const void*>(region.start), region.size, region.permissions,
                       region.heap != nullptr});
     for (const auto& [handle, region] : books.regions)
-      told_regions.insert({region.domain == nullptr ? "" : books.domains.at(region.domain), region.start, region.size,
-                           region.permissions, region.heap != nullptr});
+      told_regions.insert({region.domain == nullptr ? "" : books.domains.at(region.domain), region.start,
+                           region.size, region.permissions, region.heap != nullptr});
     check(regions == told_regions, "regions differ");
   }
 

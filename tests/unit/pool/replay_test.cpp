@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Bound{"resnet50_train", 1.032, 1.047}, Bound{"fasterrcnn_train", 1.017, 1.027},
                       Bound{"ft1b_static", 1.003, 1.005}, Bound{"moe_train", 1.011, 1.040},
                       Bound{"generate7b", 1.003, 1.007}, Bound{"adv_churn", 1.030, 1.40}),
-    [](const auto& info) { return std::string(info.param.trace); });
+    [](const auto& bound) { return std::string(bound.param.trace); });
 
 TEST(ReplayTrace, ReadsItsOwnFormat) {
   Trace trace;

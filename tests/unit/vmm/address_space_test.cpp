@@ -79,7 +79,7 @@ TEST(AddressSpace, AgreesWithAListOfReservations) {
 }
 
 // Takes what install() does: the mapping first, then its pages.
-void map(AddressSpace& space, uint32_t reservation, Va start, uint64_t pages, uint32_t bank) {
+void map(AddressSpace& space, uint32_t reservation, Va start, uint64_t pages, uint16_t bank) {
   const uint32_t index = space.take_mapping();
   Mapping& mapping = *space.mapping(index);
   mapping.start.store(start.value, std::memory_order_relaxed);
