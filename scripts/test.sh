@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [PRESET...]: build and run the tests of each preset (dev, asan, tsan); without arguments, the checks and dev.
+# test.sh [PRESET...]: build and run the tests of each preset (dev, asan, tsan); without arguments, the checks and all three.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # One sanitizer report must end the test that made it; TSan cannot follow fork-heavy death tests of other tools.
@@ -11,9 +11,8 @@ run() {
   scripts/build.sh "$1"
   ctest --preset "$1"
 }
-if [ $# -gt 0 ]; then
-  for preset in "$@"; do run "$preset"; done
-  exit
+if [ $# -eq 0 ]; then
+  scripts/check.sh
+  set -- dev asan tsan
 fi
-scripts/check.sh
-run dev
+for preset in "$@"; do run "$preset"; done

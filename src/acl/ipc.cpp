@@ -1,5 +1,5 @@
 // IPC keys of aclrtMalloc blocks.
-#include <cstring>
+#include <algorithm>
 
 #include "acl/acl_rt_ipc.h"
 #include "acl/entry.h"
@@ -24,7 +24,7 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
                               : "len",
                   "size is {}, len is {}, flags is {}", size, len, flags);
     PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags));
-    std::memcpy(key, text.c_str(), share::kKeyLength + 1);
+    *std::copy(text.begin(), text.end(), key) = '\0';
     return {};
   });
 }

@@ -20,6 +20,10 @@ Node::Node(Config config) : config_(std::move(config)) {
   arm_crash(config_.crash);
 }
 
+Node::~Node() {
+  for (auto& bank : banks_) delete bank.load(std::memory_order_acquire);
+}
+
 // Not $XDG_RUNTIME_DIR: two processes of one user may disagree about it, and would silently get two machines.
 std::string Node::default_directory() {
   const char* parent = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";

@@ -17,6 +17,7 @@ inline constexpr uint32_t kHostBank = kMaxDevices;
 class Node {
  public:
   explicit Node(Config config);
+  ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
@@ -61,7 +62,7 @@ class Node {
   Config config_;
   std::mutex mutex_;  // guards opening
   std::array<std::atomic<Bank*>, kMaxDevices + 1>
-      banks_{};  // never closed: addresses of their memory are everywhere
+      banks_{};  // closed with the machine: addresses of their memory are everywhere
   std::atomic<uint64_t> open_devices_{0};
   bool announced_ = false;
 };

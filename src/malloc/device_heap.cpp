@@ -5,12 +5,16 @@
 
 namespace plat::memory {
 
+DeviceHeap::~DeviceHeap() {
+  for (auto& heap : small_) delete heap.load(std::memory_order_acquire);
+}
+
 SmallHeap& DeviceHeap::small(uint32_t bank) {
   if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) [[likely]]
     return *heap;
   const std::lock_guard lock(mutex_);
   if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) return *heap;
-  auto* heap = new SmallHeap(vmm_, bank);  // kept for ever, like the bank
+  auto* heap = new SmallHeap(vmm_, bank);  // kept as long as the heap, like the bank
   small_[bank].store(heap, std::memory_order_release);
   return *heap;
 }

@@ -18,6 +18,7 @@ namespace plat::memory {
 class DeviceHeap {
  public:
   explicit DeviceHeap(vmm::Vmm& vmm) : vmm_(vmm) {}
+  ~DeviceHeap();
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 

@@ -5,17 +5,11 @@
 
 namespace plat::memory {
 
-namespace {
-// Automatic and cross-server addresses; programs and the kernel place nothing of their own there.
-constexpr uint64_t kDeviceAddressEnd = 80_TiB;
-}  // namespace
-
 bool Locator::is_device_address(Va va) const {
   const vmm::AddressSpace& space = devices_.vmm().space();
   if (va.value >> core::kAddressBits != 0) return false;
   if (space.entry(va).tag() == vmm::PageEntry::Mapped) return true;
-  return (va.value >= device::kWindowStart && va.value < kDeviceAddressEnd) ||
-         space.reservation_at(va) != vmm::kNone;
+  return space.is_device_address(va);
 }
 
 Location Locator::locate(Va va) const {

@@ -15,13 +15,35 @@ namespace plat::vmm {
 namespace {
 // AddressSanitizer's shadow ends 2 GiB above 16 TiB.
 constexpr uint64_t kFirstAutomatic = device::kWindowStart + 4_GiB;
-// Program text and the kernel's own choice of addresses begin above.
-constexpr uint64_t kOverflowEnd = 80_TiB;
+constexpr uint64_t kSetAsideBytes = 256_GiB;  // ThreadSanitizer leaves 1.5 TiB to the whole program
 }  // namespace
 
 AddressSpace::AddressSpace() : granules_(new std::atomic<uint32_t>[kGranules]()) {
-  window_.add(kFirstAutomatic, device::kWindowEnd);
-  overflow_.add(device::kWindowEnd, kOverflowEnd);
+  if (os::fixed_addresses_allowed()) {
+    window_.add(kFirstAutomatic, device::kWindowEnd);
+    overflow_.add(device::kWindowEnd, kOverflowEnd);
+    return;
+  }
+  set_aside_ = os::reserve_address(0, kSetAsideBytes);
+  if (set_aside_ == 0) return;
+  set_aside_bytes_ = kSetAsideBytes;
+  window_.add(set_aside_, set_aside_ + set_aside_bytes_);
+}
+
+AddressSpace::~AddressSpace() {
+  if (set_aside_ != 0) os::release_address(set_aside_, set_aside_bytes_);
+}
+
+bool AddressSpace::hold(uint64_t start, uint64_t size_bytes) {
+  return is_set_aside(start) || os::reserve_address(start, size_bytes) != 0;
+}
+
+void AddressSpace::let_go(uint64_t start, uint64_t size_bytes) {
+  if (!is_set_aside(start)) os::release_address(start, size_bytes);
+}
+
+core::RangeAllocator& AddressSpace::window_of(uint64_t start) {
+  return is_set_aside(start) || start < device::kWindowEnd ? window_ : overflow_;
 }
 
 uint32_t AddressSpace::reservation_at(Va va) const {
@@ -70,49 +92,44 @@ Result<uint64_t> AddressSpace::take_addresses(uint64_t size_bytes, uint64_t alig
   from_window = false;
   if (expected.value != 0) {
     // Bookkeeping first, then the system: the range may hold something that is not ours.
-    from_window =
-        window_.allocate_at(expected.value, size_bytes) || overflow_.allocate_at(expected.value, size_bytes);
+    from_window = os::fixed_addresses_allowed() && (window_.allocate_at(expected.value, size_bytes) ||
+                                                    overflow_.allocate_at(expected.value, size_bytes));
     const bool ours_to_give = from_window || reservation_at(expected) == kNone;
     if (ours_to_give && os::fixed_addresses_allowed() && os::reserve_address(expected.value, size_bytes) != 0)
       return expected.value;
     const int error = errno;
-    if (from_window)
-      (expected.value < device::kWindowEnd ? window_ : overflow_).release(expected.value, size_bytes);
+    if (from_window) window_of(expected.value).release(expected.value, size_bytes);
     from_window = false;
     return fail(RuleId::ReserveTaken, "expectPtr", "{:#x} for {} bytes: {}", expected.value, size_bytes,
                 !os::fixed_addresses_allowed() ? "ThreadSanitizer allows no fixed addresses"
                 : ours_to_give                 ? std::strerror(error)
                                                : "another reservation lies there");
   }
-  if (os::fixed_addresses_allowed()) {
-    for (core::RangeAllocator* source : {&window_, &overflow_}) {
-      // Something that is not ours may lie in the window; the range that hit it is left out for good.
-      for (int attempt = 0; attempt < 64; ++attempt) {
-        const auto start = source->allocate(size_bytes, alignment);
-        if (!start) break;
-        if (source == &overflow_) {
-          const auto allowed =
-              report::check_soft(false, RuleId::ReserveBeyond, "size",
-                                 "{} are reserved already, another {} do not fit below 24 TiB",
-                                 format_bytes(reserved_bytes_), format_bytes(size_bytes));
-          if (!allowed) {
-            source->release(*start, size_bytes);
-            return forward(allowed.error());
-          }
-        }
-        if (os::reserve_address(*start, size_bytes) != 0) {
-          from_window = true;
-          return *start;
-        }
-        if (errno != EEXIST) {
+  for (core::RangeAllocator* source : {&window_, &overflow_}) {
+    // Something that is not ours may lie in the window; the range that hit it is left out for good.
+    for (int attempt = 0; attempt < 64; ++attempt) {
+      const auto start = source->allocate(size_bytes, alignment);
+      if (!start) break;
+      if (source == &overflow_) {
+        const auto allowed = report::check_soft(false, RuleId::ReserveBeyond, "size",
+                                                "{} are reserved already, another {} do not fit below 24 TiB",
+                                                format_bytes(reserved_bytes_), format_bytes(size_bytes));
+        if (!allowed) {
           source->release(*start, size_bytes);
-          break;
+          return forward(allowed.error());
         }
+      }
+      if (hold(*start, size_bytes)) {
+        from_window = true;
+        return *start;
+      }
+      if (errno != EEXIST) {
+        source->release(*start, size_bytes);
+        break;
       }
     }
   }
-  // A sanitizer owns the window, or this machine has no such addresses: any address will do, with room to
-  // align it.
+  // The windows are full, or this machine has no such addresses: any address will do, with room to align it.
   const uint64_t room = size_bytes + alignment;
   const uint64_t raw = os::reserve_address(0, room);
   if (raw == 0)
@@ -133,8 +150,8 @@ Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, 
   Reservation* range = inside ? reservations_.find(index) : nullptr;
   if (range == nullptr || !pages_.prepare(Va{start}, size_bytes)) {
     if (range != nullptr) reservations_.give_back(index);
-    os::release_address(start, size_bytes);
-    if (from_window) (start < device::kWindowEnd ? window_ : overflow_).release(start, size_bytes);
+    let_go(start, size_bytes);
+    if (from_window) window_of(start).release(start, size_bytes);
     return fail(RuleId::OutOfAddresses, "size", "no room to keep account of {} at {:#x}",
                 format_bytes(size_bytes), start);
   }
@@ -158,8 +175,8 @@ void AddressSpace::release(uint32_t index) {
   const uint64_t size_bytes = range.size_bytes.load(std::memory_order_relaxed);
   paint(index, false);
   range.size_bytes.store(0, std::memory_order_release);
-  os::release_address(start, size_bytes);
-  if (range.from_window) (start < device::kWindowEnd ? window_ : overflow_).release(start, size_bytes);
+  let_go(start, size_bytes);
+  if (range.from_window) window_of(start).release(start, size_bytes);
   reserved_bytes_ -= size_bytes;
   reservations_.give_back(index);
 }

@@ -14,6 +14,7 @@
 #include "core/page_table.h"
 #include "core/range_allocator.h"
 #include "core/stable_array.h"
+#include "device/product.h"
 
 namespace plat::vmm {
 
@@ -89,9 +90,16 @@ struct PageEntry {
 class AddressSpace {
  public:
   AddressSpace();
+  ~AddressSpace();
 
   // Lock-free.
   PageEntry entry(Va va) const { return {pages_.load(va)}; }
+  // Whether device memory may lie there, now or at another time: programs and the kernel place nothing of
+  // their own in the window.
+  bool is_device_address(Va va) const {
+    return (va.value >= device::kWindowStart && va.value < kOverflowEnd) || is_set_aside(va.value) ||
+           reservation_at(va) != kNone;
+  }
   // kNone when the address belongs to no reservation.
   uint32_t reservation_at(Va va) const;
   const Reservation* reservation(uint32_t index) const { return reservations_.find(index); }
@@ -119,9 +127,16 @@ class AddressSpace {
 
  private:
   static constexpr uint32_t kMappingLimit = 1024 * 16384;
+  // Program text and the kernel's own choice of addresses begin above.
+  static constexpr uint64_t kOverflowEnd = 80_TiB;
   static constexpr uint64_t kGranules = uint64_t{1} << (core::kAddressBits - 30);
 
   Result<uint64_t> take_addresses(uint64_t size_bytes, uint64_t alignment, Va expected, bool& from_window);
+  bool is_set_aside(uint64_t address) const { return address - set_aside_ < set_aside_bytes_; }
+  // Asks the system for addresses of a window, or gives them back to it.
+  bool hold(uint64_t start, uint64_t size_bytes);
+  void let_go(uint64_t start, uint64_t size_bytes);
+  core::RangeAllocator& window_of(uint64_t start);
   bool covers_granule(const Reservation& range, uint64_t granule) const;
   void paint(uint32_t index, bool live);
 
@@ -131,6 +146,9 @@ class AddressSpace {
   core::StableArray<Mapping> mappings_;
   core::RangeAllocator window_;    // 16 to 24 TiB
   core::RangeAllocator overflow_;  // above it
+  // Where fixed addresses are not to be had: addresses that the system chose once, and that play the window.
+  uint64_t set_aside_ = 0;
+  uint64_t set_aside_bytes_ = 0;
   uint64_t reserved_bytes_ = 0;
 };
 

@@ -1,6 +1,4 @@
 // The seven steps: every rule broken and kept.
-#include <sys/resource.h>
-
 #include "rules/memory_fixture.h"
 
 namespace plat::rule_test {
@@ -172,14 +170,11 @@ RULE_BROKEN(ReserveNoUcSize, {"PLAT_PRODUCT", "a3"}) {
 }
 
 RULE_BROKEN(OutOfAddresses) {
-  const rlimit limit{2_GiB, 2_GiB};
-  setrlimit(RLIMIT_AS, &limit);
+  // Not by RLIMIT_AS: a sanitizer that runs with us needs addresses of its own. A process has 128 TiB.
   void* va = nullptr;
-#ifndef __SANITIZE_ADDRESS__
-  EXPECT_BREAKS(aclrtReserveMemAddress(&va, 4_GiB, 0, nullptr, 0));
-#else
-  EXPECT_BREAKS(aclrtReserveMemAddress(&va, 64_GiB, 0, nullptr, 0));
-#endif
+  for (int i = 0; i < 1024 && aclrtReserveMemAddress(&va, 128_GiB, 0, nullptr, 0) == ACL_SUCCESS; ++i) {
+  }
+  EXPECT_BREAKS(aclrtReserveMemAddress(&va, 128_GiB, 0, nullptr, 0));
 }
 RULE_KEPT(OutOfAddresses) { EXPECT_NE(reserve(4_GiB), nullptr); }
 

@@ -69,7 +69,9 @@ TEST(StableArray, IsReadWhileItGrows) {
   std::thread reader([&] {
     while (!done)
       for (uint32_t i = 0; i < 8192; i += 13)
-        if (const Item* item = array->find(i)) ASSERT_EQ(item->value.load(), 7);
+        if (const Item* item = array->find(i)) {
+          ASSERT_EQ(item->value.load(), 7);
+        }
   });
   for (uint32_t i = 0; i < 8192; ++i) array->take();
   done = true;

@@ -16,8 +16,9 @@ TEST_P(OrderTest, KnowsWhatCompleted) {
   const Position second = runtime.enqueue_poll(stream, latch.poll()).value();
   EXPECT_EQ(second, first + 1);
   EXPECT_EQ(runtime.position(stream).value(), second);
-  EXPECT_BREAKS(StreamSyncTimeout, runtime.synchronize(stream, 5));
-  EXPECT_TRUE(runtime.has_completed(stream, first));
+  // As often as a loaded machine needs to get to the first.
+  do EXPECT_BREAKS(StreamSyncTimeout, runtime.synchronize(stream, 5));
+  while (!runtime.has_completed(stream, first));
   EXPECT_FALSE(runtime.has_completed(stream, second));
   latch.open();
   EXPECT_OK(runtime.synchronize(stream));
