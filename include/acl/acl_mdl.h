@@ -1,4 +1,5 @@
-// Model dump. There are no models here: the calls that clients make at start-up are accepted and recorded.
+// Model dump. There are no models, and nothing is dumped: the calls that clients make at start-up are
+// checked, accepted, and said to be without effect in the log at level info.
 #pragma once
 
 #include "acl_base.h"

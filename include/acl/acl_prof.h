@@ -1,4 +1,5 @@
-// Profiling. Nothing is measured here: the calls that clients make at start-up are accepted and recorded.
+// Profiling. Nothing is measured and no file is written: the calls that clients make at start-up are checked,
+// accepted, and said to be without effect in the log at level info.
 #pragma once
 
 #include "acl_base.h"
@@ -52,7 +53,7 @@ ACL_FUNC_VISIBILITY aclError aclprofInit(const char* profilerResultPath, size_t 
 ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
 
 // A configuration for the listed devices, or NULL. aicoreEvents is NULL; dataTypeConfig is of ACL_PROF_*
-// flags.
+// flags. No devices at all is a configuration of the host.
 ACL_FUNC_VISIBILITY aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
                                                        aclprofAicoreMetrics aicoreMetrics,
                                                        const aclprofAicoreEvents* aicoreEvents,
@@ -70,7 +71,7 @@ ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig* profilerConfig);
 // A record of training steps, or NULL when memory is short.
 ACL_FUNC_VISIBILITY aclprofStepInfo* aclprofCreateStepInfo(void);
 
-// Notes the start or the end of a step on a stream.
+// The start or the end of a step on a stream.
 ACL_FUNC_VISIBILITY aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag,
                                                      aclrtStream stream);
 

@@ -62,10 +62,15 @@ ACL_FUNC_VISIBILITY aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32
 // The process id as seen outside of containers: what a share whitelist wants.
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetBareTgid(int32_t* pid);
 
-// How operators treat floating-point overflow. Recorded only: there are no operators here.
+// How operators of the current device treat floating-point overflow. Kept for aclrtGetDeviceSatMode, and
+// without effect: there are no operators here.
 ACL_FUNC_VISIBILITY aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 
-// How long an operator may run, in seconds; 0 is the longest. Recorded only: there are no operators here.
+// What was set for the current device; ACL_RT_OVERFLOW_MODE_SATURATION at first.
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode);
+
+// How long an operator may run, in seconds; 0 is the longest. Accepted without effect: there are no operators
+// here.
 ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
 
 #ifdef __cplusplus

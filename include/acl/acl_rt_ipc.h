@@ -34,14 +34,15 @@ ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, 
 // Adds processes, by bare pid, to those that may import.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num);
 
-// The same for processes of several servers.
+// The same for processes of several servers. 207000: the software device is on one.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportPidInterServer(const char* key, aclrtServerPid* serverPids,
                                                              size_t num);
 
 // Maps exported memory here. It ends with aclrtIpcMemClose, not with aclrtFree.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags);
 
-// Sets an attribute of a key.
+// Over which link memory behind a key is reached: a hint, of which nothing is felt here. 207021 for a link
+// that the product does not have.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t attr);
 
 // Ends an export or an import; importers first.

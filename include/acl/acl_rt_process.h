@@ -32,11 +32,12 @@ ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion,
                                              int32_t* patchVersion);
 
-// The version of a package ("runtime") as text; versionStr holds at least ACL_PKG_VERSION_MAX_SIZE bytes.
-// 100003 for a package that is not there.
+// The version of a package as text; versionStr holds at least ACL_PKG_VERSION_MAX_SIZE bytes. "runtime" is
+// the toolkit whose contract is played, "plat" the software device itself; 100003 for a package that is not
+// there.
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char* pkgName, char* versionStr);
 
-// The same as one number that grows with the version.
+// The same as one number that grows with the version: major * 10,000,000 + minor * 100,000 + patch * 1,000.
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionNum(char* pkgName, int32_t* versionNum);
 
 #ifdef __cplusplus

@@ -1,6 +1,4 @@
 // IPC keys of aclrtMalloc blocks.
-#include <algorithm>
-
 #include "acl/acl_rt_ipc.h"
 #include "acl/entry.h"
 #include "acl/use.h"
@@ -24,7 +22,7 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
                               : "len",
                   "size is {}, len is {}, flags is {}", size, len, flags);
     PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags));
-    *std::copy(text.begin(), text.end(), key) = '\0';
+    key[text.copy(key, share::kKeyLength)] = 0;
     return {};
   });
 }
@@ -38,6 +36,16 @@ aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
   });
 }
 
+aclError aclrtIpcMemImportPidInterServer(const char* key, aclrtServerPid* serverPids, size_t num) {
+  return entry("aclrtIpcMemImportPidInterServer", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(key, "key"));
+    PLAT_TRY(want(serverPids, "serverPids"));
+    if (num == 0) return fail(RuleId::IpcArguments, "num", "num is 0");
+    return fail(RuleId::IpcServers, "serverPids", "processes of {} server(s) were named, this {} has none",
+                num, runtime.node.product().soc_name);
+  });
+}
+
 aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) {
   return entry("aclrtIpcMemImportByKey", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(devPtr, "devPtr"));
@@ -47,6 +55,15 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
     PLAT_ASSIGN(address, runtime.ipc.import_key(key));
     *devPtr = pointer_of(address);
     return {};
+  });
+}
+
+aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t attr) {
+  return entry("aclrtIpcMemSetAttr", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(key, "key"));
+    if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK)
+      return fail(RuleId::ArgEnum, "type", "type is {}", static_cast<int>(type));
+    return runtime.ipc.set_link(key, attr);
   });
 }
 

@@ -25,6 +25,12 @@ struct Product {
   bool peer_access;        // copies and mappings between devices
 };
 
+// Whether memory of another device is reached over a link: SIO 0, HCCS 1, UB by one port 2, by several 3.
+constexpr bool has_link(const Product& product, uint64_t link) {
+  return product.generation == rules::Generation::V3 ? link == 2 || link == 3
+                                                     : product.cross_server && link <= 1;
+}
+
 std::span<const Product> products();
 // By key, in any case; nullptr if there is none.
 const Product* find_product(std::string_view key);

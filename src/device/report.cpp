@@ -154,4 +154,18 @@ void notice(std::string_view text) {
     write_line(fmt::format("plat: {}", text));
 }
 
+void application(device::LogLevel level, const Place& place, std::string_view text) {
+  if (state().level.load(std::memory_order_relaxed) < level) return;
+  const char* severity = level == device::LogLevel::Error     ? "error"
+                         : level == device::LogLevel::Warning ? "warning"
+                                                              : "info";
+  if (state().json.load(std::memory_order_relaxed))
+    write_line(fmt::format(
+        R"({{"severity":{},"source":"application","function":{},"file":{},"line":{},"text":{},"pid":{}}})",
+        json_string(severity), json_string(place.function), json_string(place.file), place.line,
+        json_string(text), getpid()));
+  else
+    write_line(fmt::format("app {}: {}:{} {}: {}", severity, place.file, place.line, place.function, text));
+}
+
 }  // namespace plat::report

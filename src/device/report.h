@@ -54,6 +54,14 @@ void info(std::string_view text);
 // A line for people, whatever the log level, unless the log is off.
 void notice(std::string_view text);
 
+// A line of the program's own, and where it was written.
+struct Place {
+  const char* function;
+  const char* file;
+  uint32_t line;
+};
+void application(device::LogLevel level, const Place& place, std::string_view text);
+
 rules::Generation generation();
 
 // "VMM-Map-offset-zero aclrtMapMem(offset): ..." as it is shown to people.

@@ -181,6 +181,15 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
   return region->start + offset;
 }
 
+Result<> Ipc::set_link(const std::string& key, uint64_t link) {
+  const device::Product& product = vmm_.node().product();
+  if (!device::has_link(product, link))
+    return fail(RuleId::LinkUnsupported, "attr", "{} has no link {}", product.soc_name, link);
+  const std::lock_guard lock(mutex_);
+  if (!exports_.contains(key) && !imports_.contains(key)) return unknown(key);
+  return {};
+}
+
 Result<> Ipc::close(const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (const auto exported = exports_.find(key); exported != exports_.end()) {

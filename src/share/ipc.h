@@ -20,6 +20,8 @@ class Ipc {
   Result<> allow(const std::string& key, std::span<const int32_t> pids);
   // Where the memory stands in this process; a second import of a key gives the same address and is counted.
   Result<Va> import_key(const std::string& key);
+  // A hint: how the memory is reached. All of it is equally near here, so the hint is only checked.
+  Result<> set_link(const std::string& key, uint64_t link);
   // Undoes one import, or ends an export.
   Result<> close(const std::string& key);
 

@@ -195,9 +195,7 @@ Result<PhysicalHandle> Vmm::retain(Va start) {
 }
 
 Result<> Vmm::set_link(PhysicalHandle handle, uint32_t link) {
-  const bool is_950 = report::generation() == rules::Generation::V3;
-  const bool known = is_950 ? link == 2 || link == 3 : node_.product().cross_server && link <= 1;
-  if (!known)
+  if (!device::has_link(node_.product(), link))
     return fail(RuleId::LinkUnsupported, "adviceLink", "{} has no link {}", node_.product().soc_name, link);
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(index, handles_.find(handle, "handle"));

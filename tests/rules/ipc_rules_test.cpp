@@ -244,5 +244,40 @@ RULE_KEPT(HostTouch, {"PLAT_HOST_ACCESS", "allow"}) {
   EXPECT_EQ(byte_at(m.va, 0), 1);
 }
 
+RULE_BROKEN(IpcServers, {"PLAT_PRODUCT", "a3"}) {
+  EXPECT_OK(aclrtSetDevice(0));
+  const std::string key = export_key(block(4096), 4096);
+  int32_t pid = 1;
+  aclrtServerPid server{0, &pid, 1};
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key.c_str(), &server, 1));
+}
+RULE_KEPT(IpcServers) {
+  EXPECT_OK(aclrtSetDevice(0));
+  const std::string key = export_key(block(4096), 4096);
+  int32_t pid = 1;
+  EXPECT_OK(aclrtIpcMemSetImportPid(key.c_str(), &pid, 1));
+}
+
+void expect_link_hint(bool known, const std::string& key, uint64_t link) {
+  EXPECT_EQ(aclrtIpcMemSetAttr(key.c_str(), ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, link),
+            known ? ACL_SUCCESS : ACL_ERROR_RT_LINK_TYPE_NOT_SUPPORTED)
+      << link;
+}
+TEST(IpcAttribute, TakesTheLinksOfTheProduct) {
+  for (const char* product : {"a2", "a3", "950"}) {
+    run({{"PLAT_PRODUCT", product}}, [product] {
+      EXPECT_OK(aclrtSetDevice(0));
+      const std::string key = export_key(block(4096), 4096);
+      for (const uint64_t link : {0, 1, 2, 3, 4})
+        expect_link_hint((product == std::string("a3") && link <= 1) ||
+                             (product == std::string("950") && (link == 2 || link == 3)),
+                         key, link);
+      EXPECT_EQ(aclrtIpcMemSetAttr(key.c_str(), static_cast<aclrtIpcMemAttrType>(1), 0),
+                ACL_ERROR_INVALID_PARAM);
+      EXPECT_NE(aclrtIpcMemSetAttr("no such key", ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0), ACL_SUCCESS);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace plat::rule_test

@@ -1,0 +1,55 @@
+// Model dump: the calls that clients make at start-up.
+#include <atomic>
+
+#include "acl/accepted.h"
+#include "acl/acl_mdl.h"
+#include "acl/entry.h"
+#include "os/file.h"
+
+using namespace plat;
+using plat::acl::accept_without_effect;
+using plat::acl::entry;
+using plat::acl::Runtime;
+using plat::acl::want;
+
+namespace {
+
+constexpr const char* kWhy = "there are no models here, and nothing is dumped";
+
+std::atomic<bool> begun{false};
+
+Result<> want_begun() {
+  if (begun) return {};
+  return fail(RuleId::DumpBegun, "", "dump configuration has not begun");
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclmdlInitDump() {
+  return entry("aclmdlInitDump", [&](Runtime&) -> Result<> {
+    if (begun.exchange(true)) return fail(RuleId::DumpOnce, "", "aclmdlInitDump was called before");
+    return accept_without_effect(kWhy);
+  });
+}
+
+aclError aclmdlSetDump(const char* dumpCfgPath) {
+  return entry("aclmdlSetDump", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want_begun());
+    PLAT_TRY(want(dumpCfgPath, "dumpCfgPath"));
+    if (!os::read_small_file(dumpCfgPath))
+      return fail(RuleId::DumpFile, "dumpCfgPath", "{} cannot be read", dumpCfgPath);
+    return accept_without_effect(kWhy);
+  });
+}
+
+aclError aclmdlFinalizeDump() {
+  return entry("aclmdlFinalizeDump", [&](Runtime&) -> Result<> {
+    PLAT_TRY(want_begun());
+    begun = false;
+    return accept_without_effect(kWhy);
+  });
+}
+
+}  // extern "C"
