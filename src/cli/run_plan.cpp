@@ -32,7 +32,7 @@ std::set<std::string> keys_of_file(const std::string& path) {
   std::set<std::string> keys;
   if (const auto text = os::read_small_file(path))
     device::parse_config_text(
-        *text, [&](std::string_view key, std::string_view) { keys.emplace(key); }, [](std::string) {});
+        *text, [&](std::string_view key, std::string_view) { keys.emplace(key); }, [](const std::string&) {});
   return keys;
 }
 

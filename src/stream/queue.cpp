@@ -207,8 +207,11 @@ void Stream::step_task(Task& task) {
 
 Stream::Progress Stream::step_poll(PollStep& step) {
   Result<bool> result = step.poll();
-  if (!result) note(std::move(result).error());
-  if (!result || *result) return Progress::Done;
+  if (!result) {
+    note(std::move(result).error());
+    return Progress::Done;
+  }
+  if (*result) return Progress::Done;
   step.pause = step.pause == Clock::duration{} ? kPollPauseMin : std::min(step.pause * 2, kPollPauseMax);
   scheduler_.wake_at(shared_from_this(), Clock::now() + step.pause);
   return Progress::Wait;
