@@ -46,8 +46,10 @@ void add_install_tree(std::map<std::string, std::string>& variables, const std::
 
 // The library names environment variables; who typed an option should read about the option.
 void speak_of_options(std::vector<std::string>& complaints, const RunOptions& options) {
+  std::map<std::string, std::string> given = options.settings;
+  if (!options.faults.empty()) given["fault"];
   for (std::string& complaint : complaints)
-    for (const auto& [key, value] : options.settings) {
+    for (const auto& [key, value] : given) {
       const std::string prefix = variable_name(key) + "=";
       if (complaint.starts_with(prefix)) complaint = option_name(key) + " " + complaint.substr(prefix.size());
     }
@@ -81,6 +83,7 @@ RunPlan plan_run(const RunOptions& options, const std::string& prefix, int pid) 
     variables["PLAT_RULES"] =
         fmt::format("{}{}{}", before, before.empty() ? "" : ",", fmt::join(options.rules, ","));
   }
+  if (!options.faults.empty()) variables["PLAT_FAULT"] = fmt::format("{}", fmt::join(options.faults, ";"));
   const std::set<std::string> in_file = keys_of_file(options.config_file);
   const bool node_is_chosen =
       options.settings.contains("node") || in_file.contains("node") || !from_environment("PLAT_NODE").empty();
