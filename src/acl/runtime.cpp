@@ -20,6 +20,7 @@ void after_fork_in_child() {
   Runtime* inherited = current.load(std::memory_order_acquire);
   if (inherited == nullptr) return;
   inherited->node.abandon_in_child();
+  inherited->vmm.abandon_in_child();
   stale_child.store(true, std::memory_order_release);
 }
 

@@ -24,14 +24,24 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Con
         RuleId::DeviceOpen, "deviceId",
         "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
         options.device_number, format_bytes(capacity), std::strerror(errno));
-  bank->ledger_->begin([alias = bank->alias_](uint32_t first, uint32_t count) {
-    os::discard(alias + uint64_t{first} * core::kPageBytes, uint64_t{count} * core::kPageBytes);
-  });
+  bank->ledger_->begin([bank = bank.get()](uint32_t first, uint32_t count) { bank->clear(first, count); });
   return bank;
 }
 
 Bank::~Bank() {
   if (alias_ != nullptr) os::unmap(alias_, ledger_->capacity_bytes());
+}
+
+// Gives the pages back to the system; in any case the next owner finds nothing in them.
+void Bank::clear(uint32_t first_page, uint32_t count) {
+  const uint64_t size_bytes = uint64_t{count} * core::kPageBytes;
+  if (os::discard(page_memory(first_page), size_bytes) == 0) return;
+  // A program that locks its memory (mlockall) has locked this mapping too; the file itself can still be
+  // asked.
+  if (ledger_->data_fd_is_ours() &&
+      os::punch_hole(ledger_->data_fd(), uint64_t{first_page} * core::kPageBytes, size_bytes) == 0)
+    return;
+  std::memset(page_memory(first_page), 0, size_bytes);
 }
 
 Result<uint32_t> Bank::allocate(uint64_t page_count, const BlockInfo& info) {
@@ -55,13 +65,18 @@ Result<> Bank::commit_now(uint32_t page) {
                 format_bytes(keep_back_bytes_));
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
   auto& committed = ledger_->page(page).committed;
-  committed.store(1, std::memory_order_release);
+  auto nothing = PageState::Nothing;
+  committed.compare_exchange_strong(nothing, PageState::Taking, std::memory_order_acq_rel);
   // If the program closed our file the number may be another file by now; then the write itself takes the
   // memory.
-  if (!ledger_->data_fd_is_ours()) return {};
-  const int error = os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes);
-  if (error == 0 || error == EOPNOTSUPP) return {};
-  committed.store(0, std::memory_order_release);
+  const int error = ledger_->data_fd_is_ours()
+                        ? os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes)
+                        : 0;
+  if (error == 0 || error == EOPNOTSUPP) {
+    committed.store(PageState::Taken, std::memory_order_release);
+    return {};
+  }
+  // Left as it is: another thread or process may be taking the page at this moment.
   return fail(RuleId::OutOfHostMemory, "size", "device {}: the system refused {}: {}", device_number_,
               format_bytes(core::kPageBytes), std::strerror(error));
 }

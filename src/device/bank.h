@@ -30,7 +30,7 @@ class Bank {
   // The page's memory. Reading a page that was never written takes memory for it; see is_committed.
   std::byte* page_memory(uint32_t page) const { return alias_ + uint64_t{page} * core::kPageBytes; }
   bool is_committed(uint32_t page) const {
-    return ledger_->page(page).committed.load(std::memory_order_acquire) != 0;
+    return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Taken;
   }
   // Makes a write to the page safe. Fails when the machine has no memory left.
   Result<> commit(uint32_t page) {
@@ -44,6 +44,7 @@ class Bank {
  private:
   Bank() = default;
   Result<> commit_now(uint32_t page);
+  void clear(uint32_t first_page, uint32_t count);
 
   std::unique_ptr<Ledger> ledger_;
   std::byte* alias_ = nullptr;

@@ -15,6 +15,9 @@ namespace plat::device {
 
 namespace {
 
+constexpr uint64_t kScrubPatienceNs = 60'000'000'000;
+constexpr uint32_t kScrubPollMicroseconds = 200;
+
 uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holders[slot / 64]; }
 uint64_t holder_bit(uint32_t slot) { return uint64_t{1} << (slot % 64); }
 
@@ -72,13 +75,14 @@ Result<> Ledger::allow_by_plan_locked(uint64_t page_count) const {
 }
 
 Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
-  Result<> planned;
-  for (int attempt = 0;; ++attempt) {
+  uint64_t waiting_since = 0;
+  for (bool reaped = false;; reaped = true) {
+    bool comes_free = false;
     {
       const Lock lock(*this);
       LedgerHeader& h = *header_;
       const auto handle = core::find_clear(handle_bits(), h.handle_count, h.handle_hint);
-      planned = page_count <= h.free_pages ? allow_by_plan_locked(page_count) : Result<>{};
+      const Result<> planned = page_count <= h.free_pages ? allow_by_plan_locked(page_count) : Result<>{};
       const auto first_page = handle && planned ? take_pages_locked(page_count) : std::nullopt;
       if (first_page) {
         crash_point("allocate-pages");
@@ -104,15 +108,21 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         crash_point("allocate-done");
         return *handle;
       }
+      // Free memory that others are still clearing is waited for, unless they take too long.
+      comes_free = page_count > h.free_pages && page_count <= h.free_pages + scrub_pages_locked() &&
+                   (waiting_since == 0 || os::monotonic_nanoseconds() - waiting_since < kScrubPatienceNs);
+      if (reaped && !comes_free)
+        return tl::unexpected(planned ? out_of_memory_locked(page_count) : planned.error());
     }
-    if (attempt > 0) return tl::unexpected(planned ? out_of_memory(page_count) : planned.error());
+    if (reaped) os::sleep_microseconds(kScrubPollMicroseconds);
+    if (waiting_since == 0) waiting_since = os::monotonic_nanoseconds();
     reap();  // Somebody may have died with what is missing.
   }
 }
 
 bool Ledger::has_committed_pages(uint32_t handle) const {
   for (uint32_t at = handles_[handle].first_page; at != 0; at = pages_[at - 1].next)
-    if (pages_[at - 1].committed.load(std::memory_order_relaxed) != 0) return true;
+    if (pages_[at - 1].committed.load(std::memory_order_relaxed) != PageState::Nothing) return true;
   return false;
 }
 
@@ -177,14 +187,16 @@ void Ledger::scrub(std::vector<uint32_t>& handles) {
       run_length = 0;
     };
     for_each_page(handle, [&](uint32_t page) {
-      if (pages_[page].committed.load(std::memory_order_relaxed) == 0) return flush();
+      if (pages_[page].committed.load(std::memory_order_relaxed) == PageState::Nothing) return flush();
       if (run_length > 0 && page != run_start + run_length) flush();
       if (run_length == 0) run_start = page;
       run_length += 1;
     });
     flush();
     crash_point("scrub-discarded");
-    for_each_page(handle, [&](uint32_t page) { pages_[page].committed.store(0, std::memory_order_relaxed); });
+    for_each_page(handle, [&](uint32_t page) {
+      pages_[page].committed.store(PageState::Nothing, std::memory_order_relaxed);
+    });
     crash_point("scrub-cleared");
   }
   if (handles.empty()) return;
@@ -211,10 +223,20 @@ Usage Ledger::usage() {
   }
 }
 
+uint64_t Ledger::scrub_pages_locked() const {
+  uint64_t pages = 0;
+  if (header_->scrub_count == 0) return 0;
+  for (uint32_t handle = 0; handle < header_->handle_count; ++handle)
+    if (handles_[handle].state.load(std::memory_order_relaxed) == HandleState::Scrub)
+      pages += handles_[handle].page_count;
+  return pages;
+}
+
 Usage Ledger::usage_locked() {
   Usage usage;
   usage.total_bytes = header_->capacity_bytes;
-  usage.free_page_bytes = uint64_t{header_->free_pages} * core::kPageBytes;
+  // What is being cleared counts as free: an allocation that needs it waits for it.
+  usage.free_page_bytes = (header_->free_pages + scrub_pages_locked()) * core::kPageBytes;
   usage.free_bytes = usage.free_page_bytes;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
@@ -259,8 +281,7 @@ std::vector<Holder> Ledger::holders() {
   return holders_locked();
 }
 
-Error Ledger::out_of_memory(uint64_t page_count) {
-  const Lock lock(*this);
+Error Ledger::out_of_memory_locked(uint64_t page_count) {
   const LedgerHeader& h = *header_;
   const uint64_t asked = page_count * core::kPageBytes;
   const std::string where =
@@ -284,7 +305,7 @@ Error Ledger::out_of_memory(uint64_t page_count) {
 
 bool Ledger::data_fd_is_ours() const {
   const auto identity = os::identify(data_.get());
-  return identity && identity->inode == header_->data_inode && identity->device == header_->data_device;
+  return identity && *identity == data_identity_;
 }
 
 }  // namespace plat::device

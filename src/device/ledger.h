@@ -141,6 +141,8 @@ class Ledger {
   Result<> take_slot();
   Result<> open_data(const LedgerOptions& options, bool created);
   bool any_slot_locked() const;
+  bool a_peer_is_ending() const;
+  void leave_slot();
   int32_t a_live_pid() const;
 
   // The lock and what follows a death (ledger_recovery.cpp).
@@ -148,6 +150,9 @@ class Ledger {
   void give_up();
   void take_device_lock();
   void reopen_control();
+  void pass_locks_on();
+  [[noreturn]] void end_process(const char* why) const;
+  void drop_keys_of_locked(const std::vector<uint64_t>& exporters);
   void rebuild_locked();
   bool slot_is_alive(uint32_t slot) const;
   bool incarnation_is_alive(uint64_t incarnation) const;
@@ -164,7 +169,8 @@ class Ledger {
   bool drop_hold_locked(uint32_t handle, uint32_t slot);
   bool has_committed_pages(uint32_t handle) const;
   Usage usage_locked();
-  Error out_of_memory(uint64_t page_count);
+  uint64_t scrub_pages_locked() const;
+  Error out_of_memory_locked(uint64_t page_count);
   std::vector<Holder> holders_locked();
 
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }
@@ -176,6 +182,7 @@ class Ledger {
   os::Fd data_;
   std::string control_path_;
   os::FileIdentity control_identity_;
+  os::FileIdentity data_identity_;
   std::byte* base_ = nullptr;
   uint64_t mapped_bytes_ = 0;
   LedgerHeader* header_ = nullptr;

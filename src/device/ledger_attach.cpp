@@ -18,10 +18,10 @@ namespace plat::device {
 
 namespace {
 
-// Room for the whitelists of a machine: 64 bytes for 14 pids; the file is sparse, so unused room costs
-// nothing.
+// Room for the whitelists of a machine: 64 bytes for 14 pids.
 constexpr uint32_t kWhitelistBlocks = 32768;
 constexpr uint64_t kAttachPatienceNs = 30'000'000'000;
+constexpr uint64_t kEndPatienceNs = 10'000'000'000;
 constexpr uint32_t kPollMicroseconds = 200;
 
 template <size_t N>
@@ -81,36 +81,47 @@ Result<> Ledger::join(const LedgerOptions& options) {
   const auto identity = os::identify(control_.get());
   if (!identity) return fail(RuleId::DeviceOpen, "deviceId", "control file {} is gone", options.control_path);
   control_identity_ = *identity;
-  // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
-  const bool create = !any_slot_locked();
-  if (create) {
-    PLAT_TRY(create_layout(options));
-  } else {
-    PLAT_TRY(check_layout(options));
+  const uint64_t started = os::monotonic_nanoseconds();
+  for (;;) {
+    // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
+    const bool create = !any_slot_locked();
+    if (create) {
+      PLAT_TRY(create_layout(options));
+    } else {
+      PLAT_TRY(check_layout(options));
+    }
+    PLAT_TRY(take_slot());
+    auto opened = open_data(options, create);
+    if (opened || create || !a_peer_is_ending() || os::monotonic_nanoseconds() - started > kEndPatienceNs)
+      return opened;
+    leave_slot();
+    os::sleep_microseconds(kPollMicroseconds);
   }
-  PLAT_TRY(take_slot());
-  return open_data(options, create);
 }
 
 bool Ledger::any_slot_locked() const {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (os::is_byte_locked(control_.get(), kSlotLockByte + slot)) return true;
-  // Nobody holds a lock; but a process that closed all its files lives on, and its memory must not be pulled
-  // away.
-  LedgerHeader h{};
-  if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) || h.magic != kLedgerMagic ||
-      h.layout_version != kLayoutVersion || os::boot_id() != std::string(h.boot_id))
-    return false;
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    alignas(ProcessSlot) unsigned char raw[sizeof(ProcessSlot)];
-    const auto at = static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride);
-    if (pread(control_.get(), raw, sizeof raw, at) != static_cast<ssize_t>(sizeof raw)) return false;
-    const auto* s = reinterpret_cast<const ProcessSlot*>(raw);
-    if (s->state.load(std::memory_order_relaxed) == SlotState::Live &&
-        device::slot_is_alive(control_.get(), control_identity_, slot, *s, me_.pid_namespace))
-      return true;
-  }
+    if (device::slot_is_alive(control_.get(), slot)) return true;
   return false;
+}
+
+// A process that ends has no files any more, but keeps its lock until all its memory is given back, which
+// takes a while. Then the machine is free for whoever comes next.
+bool Ledger::a_peer_is_ending() const {
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+    if (slot == slot_ || slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live ||
+        !device::slot_is_alive(control_.get(), slot))
+      continue;
+    if (slots_[slot].pid_namespace == me_.pid_namespace && os::has_open_files(slots_[slot].pid)) return false;
+  }
+  return true;
+}
+
+void Ledger::leave_slot() {
+  slots_[slot_].state.store(SlotState::Free, std::memory_order_release);
+  os::unlock_byte(control_.get(), kSlotLockByte + slot_);
+  os::unmap(base_, mapped_bytes_);
+  base_ = nullptr;
 }
 
 // The pid of a process that holds a slot, as far as the layout's stable fields tell. 0 if unknown.
@@ -118,7 +129,7 @@ int32_t Ledger::a_live_pid() const {
   LedgerHeader h{};
   if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h)) return 0;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (!os::is_byte_locked(control_.get(), kSlotLockByte + slot)) continue;
+    if (!device::slot_is_alive(control_.get(), slot)) continue;
     int32_t pid = 0;
     const auto at =
         static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride + offsetof(ProcessSlot, pid));
@@ -142,6 +153,9 @@ Result<> Ledger::create_layout(const LedgerOptions& options) {
   int error = os::set_size(control_.get(), 0);
   crash_point("create-empty");
   if (error == 0) error = os::set_size(control_.get(), at.total);
+  // Taken now: a store into a file that turns out to have no room would kill the process.
+  if (error == 0) error = os::commit(control_.get(), 0, at.total);
+  if (error == EOPNOTSUPP) error = 0;
   if (error != 0)
     return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", control_path_, std::strerror(error));
   PLAT_TRY(map_control(at.total));
@@ -247,10 +261,10 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
                   "for all of them",
                   h.device_number, a_live_pid());
   }
-  const auto identity = os::identify(data_.get());
-  if (created && identity) {
-    h.data_device = identity->device;
-    h.data_inode = identity->inode;
+  data_identity_ = os::identify(data_.get()).value_or(os::FileIdentity{});
+  if (created) {
+    h.data_device = data_identity_.device;
+    h.data_inode = data_identity_.inode;
     // All whitelist blocks are free; the rest of a fresh file is zero, which is what an empty ledger looks
     // like.
     for (uint32_t block = 0; block < h.whitelist_count; ++block)
@@ -269,9 +283,14 @@ Ledger::~Ledger() {
 }
 
 void Ledger::abandon_in_child() {
-  // The mappings are not inherited; closing the descriptors leaves the parent's locks alone.
-  close(control_.release());
-  close(data_.release());
+  // The mappings are not inherited; closing the descriptors leaves the parent's locks alone. A number that
+  // the program closed may be a file of its own by now.
+  const auto data_identity = os::identify(data_.get());
+  const auto identity = os::identify(control_.get());
+  const int control = control_.release();
+  const int data = data_.release();
+  if (identity && *identity == control_identity_) close(control);
+  if (data_identity && *data_identity == data_identity_) close(data);
   base_ = nullptr;
 }
 

@@ -25,6 +25,8 @@ inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
 inline constexpr uint64_t kDeviceLockByte = 0;
 inline constexpr uint64_t kAttachLockByte = 1;
 inline constexpr uint64_t kSlotLockByte = 4096;  // + slot number; held for as long as the process lives
+// + slot number; held instead while a process passes its locks on to another file description.
+inline constexpr uint64_t kSlotSpareByte = 4096 + kMaxProcesses;
 
 struct alignas(64) LedgerHeader {
   uint64_t magic;
@@ -95,7 +97,8 @@ struct alignas(64) HandleRecord {
   uint32_t location_id;
 };
 
-// A key stands for part of a block. It ends when the exporter closes it, frees the block or dies.
+// A key stands for part of a block. It ends when the exporter closes it, frees the block or dies; what was
+// imported before stays with who imported it.
 struct alignas(64) IpcRecord {
   std::atomic<uint64_t> secret;  // 0: free; the commit word
   uint64_t exporter;             // incarnation
@@ -108,10 +111,13 @@ struct alignas(64) IpcRecord {
 };
 inline constexpr uint32_t kIpcKeys = 16384;
 
+// What is behind a page. Taking is set before memory is taken, Nothing after it was given back: in between
+// there may be some.
+enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2 };
+
 struct PageRecord {
   uint32_t next;  // index + 1; 0 ends the chain
-  std::atomic<uint32_t>
-      committed;  // memory may be behind it: set before it is taken, cleared after it is given back
+  std::atomic<PageState> committed;
 };
 
 inline constexpr uint32_t kWhitelistPids = 14;

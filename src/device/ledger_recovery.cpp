@@ -10,12 +10,14 @@
 #include "device/ledger_verify.h"
 #include "device/liveness.h"
 #include "device/report.h"
+#include "os/memory.h"
 
 namespace plat::device {
 
 namespace {
 constexpr uint64_t kComplainAfterNs = 1'000'000'000;
 constexpr int kYields = 20;
+constexpr int kReopenAttempts = 1000;
 constexpr uint32_t kShortestSleepUs = 20;
 constexpr uint32_t kLongestSleepUs = 1000;
 }  // namespace
@@ -29,7 +31,7 @@ void Ledger::take_device_lock() {
     const int error = os::try_lock_byte(control_.get(), kDeviceLockByte);
     if (error == 0) return;
     if (error == EBADF) {  // the program closed files that were not its own
-      reopen_control();
+      pass_locks_on();
       continue;
     }
     if (attempt < kYields) {
@@ -53,14 +55,36 @@ void Ledger::take_device_lock() {
 
 void Ledger::reopen_control() {
   control_.release();  // it is closed already, and the number may be somebody else's by now
-  control_ = os::open_private_file(control_path_, false);
-  const auto identity = control_ ? os::identify(control_.get()) : std::nullopt;
-  if (!identity || !(*identity == control_identity_)) {
-    report::notice(fmt::format("device {}: the control file {} is gone; ending the process",
-                               header_->device_number, control_path_));
-    std::abort();
+  for (int attempt = 0; attempt < kReopenAttempts; ++attempt) {
+    control_ = os::open_private_file(control_path_, false);
+    const auto identity = control_ ? os::identify(control_.get()) : std::nullopt;
+    if (identity && *identity == control_identity_) return;
+    if (identity) break;
+    control_.release();  // the program is closing files at this moment
+    sched_yield();
   }
-  os::try_lock_byte(control_.get(), kSlotLockByte + slot_);
+  end_process("is gone");
+}
+
+// The program closed our file. A mapping keeps a file description alive, and with it the locks: the old one
+// holds them, perhaps that of the device too, until the mapping is of the new one, which holds them from then
+// on whatever is closed. The spare byte says in between that we live.
+void Ledger::pass_locks_on() {
+  for (int attempt = 0; attempt < kReopenAttempts; ++attempt) {
+    reopen_control();
+    if (os::try_lock_byte(control_.get(), kSlotSpareByte + slot_) == EBADF) continue;
+    if (os::map_over(base_, mapped_bytes_, control_.get()) != 0) continue;
+    if (os::try_lock_byte(control_.get(), kSlotLockByte + slot_) == 0)
+      os::unlock_byte(control_.get(), kSlotSpareByte + slot_);
+    return;
+  }
+  end_process("cannot be mapped again");
+}
+
+void Ledger::end_process(const char* why) const {
+  report::notice(fmt::format("device {}: the control file {} {}; ending the process", header_->device_number,
+                             control_path_, why));
+  std::abort();
 }
 
 void Ledger::acquire() {
@@ -75,7 +99,7 @@ void Ledger::acquire() {
 void Ledger::give_up() {
   header_->transaction.store(0, std::memory_order_seq_cst);
   crash_point("unlocking");
-  if (!control_path_.empty()) os::unlock_byte(control_.get(), kDeviceLockByte);
+  if (!control_path_.empty() && os::unlock_byte(control_.get(), kDeviceLockByte) != 0) pass_locks_on();
   mutex_.unlock();
 }
 
@@ -122,8 +146,7 @@ void Ledger::rebuild_locked() {
 }
 
 bool Ledger::slot_is_alive(uint32_t slot) const {
-  return slot == slot_ ||
-         device::slot_is_alive(control_.get(), control_identity_, slot, slots_[slot], me_.pid_namespace);
+  return slot == slot_ || device::slot_is_alive(control_.get(), slot);
 }
 
 bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
@@ -136,13 +159,14 @@ bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
 
 void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
   uint64_t dead[kHolderWords] = {};
-  bool anybody_dead = false;
+  std::vector<uint64_t> dead_incarnations;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
     if (slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(slot))
       continue;
     dead[slot / 64] |= uint64_t{1} << (slot % 64);
-    anybody_dead = true;
+    dead_incarnations.push_back(slots_[slot].incarnation);
   }
+  const bool anybody_dead = !dead_incarnations.empty();
   // Besides the blocks of the dead there may be some that a process died clearing; those are counted.
   if (!anybody_dead && header_->scrub_count == 0) return;
   for (uint32_t word = 0; word < handle_bits().size(); ++word) {
@@ -162,10 +186,18 @@ void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
       to_scrub.push_back(handle);
     }
   }
+  if (anybody_dead) drop_keys_of_locked(dead_incarnations);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (dead[slot / 64] >> (slot % 64) & 1)
       slots_[slot].state.store(SlotState::Free, std::memory_order_release);
   crash_point("reaped");
+}
+
+void Ledger::drop_keys_of_locked(const std::vector<uint64_t>& exporters) {
+  for (uint32_t key = 0; key < kIpcKeys; ++key)
+    if (ipc_[key].secret.load(std::memory_order_acquire) != 0 &&
+        std::find(exporters.begin(), exporters.end(), ipc_[key].exporter) != exporters.end())
+      drop_ipc_locked(key);
 }
 
 void Ledger::reap() {

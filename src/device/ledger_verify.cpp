@@ -40,7 +40,7 @@ std::string verify_tables(const LedgerTables& tables) {
   for (uint32_t page = 0; page < h.page_count; ++page) {
     if (owner[page] != UINT32_MAX) continue;
     if (test(tables.page_bits, page)) return fmt::format("page {} is used by nobody", page);
-    if (tables.pages[page].committed.load(std::memory_order_relaxed) != 0)
+    if (tables.pages[page].committed.load(std::memory_order_relaxed) != PageState::Nothing)
       return fmt::format("free page {} keeps memory", page);
   }
   if (used + h.free_pages != h.page_count)

@@ -2,13 +2,11 @@
 #pragma once
 
 #include "device/ledger_layout.h"
-#include "os/file.h"
 
 namespace plat::device {
 
-// Alive is who holds the slot's byte lock; the kernel drops it with the process. A process that closed files
-// that were not its own has lost the lock, but it still maps the control file.
-bool slot_is_alive(int control_fd, const os::FileIdentity& control, uint32_t slot, const ProcessSlot& record,
-                   uint64_t my_pid_namespace);
+// Alive is who holds the slot's byte lock. The kernel drops it with the process, and not before: closing the
+// file is not enough, because the mapping of the file keeps it, and exec takes that away.
+bool slot_is_alive(int control_fd, uint32_t slot);
 
 }  // namespace plat::device

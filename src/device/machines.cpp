@@ -45,6 +45,8 @@ Removal remove_control(const std::string& path, bool only_look) {
   // Whoever joins holds the attach lock, and looks again at the file once it has it (Ledger::attach): a file
   // that is removed under the lock is never joined.
   const int error = os::try_lock_byte(fd.get(), kAttachLockByte);
+  const auto identity = os::identify(fd.get());
+  if (!identity || !identity->has_name) return removal;  // somebody else removed it meanwhile
   removal.in_use = error == EAGAIN || observe(path).state != ObserveState::Idle;
   if (removal.in_use || only_look) return removal;
   if (const int data_error = os::remove_file(path + ".data"); data_error != 0 && data_error != ENOENT)

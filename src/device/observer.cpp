@@ -61,7 +61,7 @@ bool lock_shared(int fd) {
 
 bool anybody_locks(int fd) {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (os::is_byte_locked(fd, kSlotLockByte + slot)) return true;
+    if (slot_is_alive(fd, slot)) return true;
   return false;
 }
 
@@ -71,11 +71,6 @@ void fill_in(DeviceView& view, const Copy& copy, const std::vector<bool>& alive)
   std::vector<Holder> by_slot(kMaxProcesses);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (alive[slot]) living[slot / 64] |= uint64_t{1} << (slot % 64);
-  const auto lives = [&](uint64_t incarnation) {
-    for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-      if (alive[slot] && copy.slots[slot].incarnation == incarnation) return true;
-    return false;
-  };
   uint64_t used_bytes = 0;
   for (const HandleRecord& record : copy.handles) {
     const HandleState state = record.state.load(std::memory_order_relaxed);
@@ -84,9 +79,8 @@ void fill_in(DeviceView& view, const Copy& copy, const std::vector<bool>& alive)
     unsigned holders = 0;
     for (uint32_t word = 0; word < kHolderWords; ++word)
       holders += static_cast<unsigned>(std::popcount(record.holders[word] & living[word]));
-    const bool is_held = state == HandleState::Allocated ? holders > 0 : lives(record.scrubber);
-    (is_held ? used_bytes : view.dead_bytes) += bytes;
-    if (state != HandleState::Allocated) continue;
+    // What is being cleared is nobody's any more: who needs it waits for it.
+    (holders > 0 ? used_bytes : view.dead_bytes) += bytes;
     for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
       if (!alive[slot] || (record.holders[slot / 64] >> (slot % 64) & 1) == 0) continue;
       by_slot[slot].bytes += bytes;
@@ -124,13 +118,11 @@ Observation observe(const std::string& control_path) {
     return {ObserveState::Unknown, {}, "it is used by another version of the library"};
   }
   os::unlock_byte(fd.get(), kDeviceLockByte);
-  const os::FileIdentity identity = os::identify(fd.get()).value_or(os::FileIdentity{});
-  const uint64_t my_namespace = os::this_process().pid_namespace;
   const bool this_boot = os::boot_id() == copy.header.boot_id;
   std::vector<bool> alive(kMaxProcesses);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     alive[slot] = this_boot && copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
-                  slot_is_alive(fd.get(), identity, slot, copy.slots[slot], my_namespace);
+                  slot_is_alive(fd.get(), slot);
   if (std::none_of(alive.begin(), alive.end(), [](bool lives) { return lives; })) return seen;
 
   seen.state = ObserveState::Live;

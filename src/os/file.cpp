@@ -29,7 +29,7 @@ Fd move_high(Fd fd) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
   const auto ceiling = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1024));
-  const int moved = fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(3, ceiling - 128));
+  const int moved = fcntl(fd.get(), F_DUPFD_CLOEXEC, std::max(3, ceiling - std::min(128, ceiling / 2)));
   return moved >= 0 ? Fd(moved) : std::move(fd);
 }
 

@@ -47,11 +47,26 @@ std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
   return static_cast<std::byte*>(start);
 }
 
+int map_over(std::byte* start, uint64_t size_bytes, int fd) {
+  if (mmap(start, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) ==
+      MAP_FAILED)
+    return errno;
+  madvise(start, size_bytes, MADV_DONTFORK);
+  madvise(start, size_bytes, MADV_DONTDUMP);
+  return 0;
+}
+
 void unmap(std::byte* start, uint64_t size_bytes) { munmap(start, size_bytes); }
 
 int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset) {
   void* start = mmap(reinterpret_cast<void*>(address), size_bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+  return start == MAP_FAILED ? errno : 0;
+}
+
+int map_copy_at(uint64_t address, uint64_t size_bytes, std::byte* memory) {
+  void* start =
+      mremap(memory, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(address));
   return start == MAP_FAILED ? errno : 0;
 }
 
@@ -65,6 +80,13 @@ int unmap_at(uint64_t address, uint64_t size_bytes) {
 
 int discard(std::byte* start, uint64_t size_bytes) {
   return madvise(start, size_bytes, MADV_REMOVE) == 0 ? 0 : errno;
+}
+
+int punch_hole(int fd, uint64_t offset, uint64_t size_bytes) {
+  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(size_bytes)) == 0
+             ? 0
+             : errno;
 }
 
 int commit(int fd, uint64_t offset, uint64_t size_bytes) {

@@ -65,8 +65,11 @@ std::string mapped_range(int32_t pid, uint64_t file_device, uint64_t file_inode)
 
 }  // namespace
 
-bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode) {
-  return !mapped_range(pid, file_device, file_inode).empty();
+bool has_open_files(int32_t pid) {
+  std::error_code error;
+  const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", pid), error);
+  if (error) return error == std::errc::permission_denied;
+  return files != std::filesystem::directory_iterator();
 }
 
 Fd open_from_process(int32_t pid, int number, uint64_t file_device, uint64_t file_inode) {

@@ -19,8 +19,8 @@ ProcessIdentity this_process();
 std::string process_name(int32_t pid);
 // 0 when there is no such process.
 uint64_t start_time_of(int32_t pid);
-// Whether the process still has a file mapped; false for a process that ended or turned into another program.
-bool maps_file(int32_t pid, uint64_t file_device, uint64_t file_inode);
+// Whether the process has files open, or does not let us see. One that is ending has none.
+bool has_open_files(int32_t pid);
 
 // Opens a file that another process has open under a number, or has mapped (that way needs privileges). Looks
 // at all its threads, because the first one may have ended. An empty Fd when it cannot be reached.

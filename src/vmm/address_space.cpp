@@ -181,4 +181,13 @@ void AddressSpace::release(uint32_t index) {
   reservations_.give_back(index);
 }
 
+void AddressSpace::abandon_in_child() const {
+  for (uint32_t index = 0; index < reservations_.size(); ++index) {
+    const Reservation& range = live_reservation(index);
+    const uint64_t size_bytes = range.size_bytes.load(std::memory_order_acquire);
+    if (size_bytes != 0) os::release_address(range.start.load(std::memory_order_relaxed), size_bytes);
+  }
+  if (set_aside_ != 0) os::release_address(set_aside_, set_aside_bytes_);
+}
+
 }  // namespace plat::vmm

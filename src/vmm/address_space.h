@@ -117,6 +117,7 @@ class AddressSpace {
   // `expected` 0: anywhere at the alignment. The size is in whole pages.
   Result<uint32_t> reserve(uint64_t size_bytes, uint64_t alignment, Va expected);
   void release(uint32_t index);
+  void abandon_in_child() const;
 
   uint32_t take_mapping() { return mappings_.take(); }
   void give_back_mapping(uint32_t index) { mappings_.give_back(index); }

@@ -143,7 +143,7 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
   ledger.for_each_page(mapping.block, [&](uint32_t page) {
     if (offset >= size_bytes) return;
     // Whoever clears the block later must know that something may be there.
-    ledger.page(page).committed.store(1, std::memory_order_release);
+    ledger.page(page).committed.store(device::PageState::Taken, std::memory_order_release);
     if (!runs.empty() && runs.back().first_page + runs.back().pages == page)
       runs.back().pages += 1;
     else
@@ -154,9 +154,13 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
     return fail(RuleId::HostMappings, "virPtr",
                 "{} pieces are mapped for the host, {} more pass the limit of {}", host_mappings_,
                 runs.size(), host_mapping_limit_);
+  const bool file_is_ours = ledger.data_fd_is_ours();  // the program may have closed it
   for (const Run& run : runs) {
+    const uint64_t bytes = run.pages * kPageBytes;
     const int error =
-        os::map_at(start + run.offset, run.pages * kPageBytes, ledger.data_fd(), run.first_page * kPageBytes);
+        file_is_ours ? os::map_at(start + run.offset, bytes, ledger.data_fd(), run.first_page * kPageBytes)
+                     : os::map_copy_at(start + run.offset, bytes,
+                                       bank->page_memory(static_cast<uint32_t>(run.first_page)));
     if (error == 0) continue;
     os::unmap_at(start, size_bytes);
     return fail(RuleId::HostMappings, "virPtr", "the system refused to map {} at {:#x}: {}",

@@ -29,6 +29,9 @@ class Vmm {
   device::Node& node() { return node_; }
   const AddressSpace& space() const { return space_; }
 
+  // After fork: what is mapped for the host belongs to the parent. Async-signal-safe.
+  void abandon_in_child() { space_.abandon_in_child(); }
+
   // The calls of the API; arguments that no state can make right are checked before.
   Result<Va> reserve(uint64_t size_bytes, Va expected, bool huge_page_flag);
   Result<Va> reserve_cross_server(uint64_t size_bytes, Va expected);

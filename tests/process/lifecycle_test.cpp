@@ -11,7 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "base/units.h"
 #include "device/ledger_layout.h"
@@ -86,6 +89,150 @@ TEST(Lifecycle, ExecGivesMemoryBackThoughThePidLivesOn) {
   });
 }
 
+TEST(Lifecycle, ExecGivesMemoryBackThoughTheNewProgramUsesTheDeviceToo) {
+  IN_CHILD({
+    const Machine machine;
+    int line[2];
+    int held[2];
+    EXPECT_EQ(pipe(line), 0);
+    EXPECT_EQ(pipe(held), 0);
+    Peer peer([&](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      EXPECT_NE(allocate(8_MiB), nullptr);
+      channel.send(0);
+      channel.receive();
+      dup2(held[0], STDIN_FILENO);
+      dup2(line[1], STDOUT_FILENO);
+      execlp(HOLDER, HOLDER, "0", "4", nullptr);
+    });
+    peer.channel().receive();
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(used_bytes(), 8_MiB);
+    peer.channel().send(0);
+    char ready[6] = {};
+    EXPECT_EQ(read(line[0], ready, sizeof ready), 6);
+    EXPECT_EQ(used_bytes(), 4_MiB);
+  });
+}
+
+// Without waiting for its end: it holds its lock until the last page is given back.
+TEST(Lifecycle, NextProcessNeedNotWaitForTheEndOfTheLast) {
+  IN_CHILD({
+    const Machine machine("1GiB");
+    Peer last([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      void* va = map_new(256_MiB);
+      EXPECT_EQ(aclrtMemset(va, 256_MiB, 7, 256_MiB), ACL_SUCCESS);
+      channel.send(0);
+      channel.receive();
+    });
+    last.channel().receive();
+    kill(last.pid(), SIGKILL);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
+    while (used_bytes() != 0) usleep(1000);  // what it held is its own until it is dead
+    EXPECT_NE(allocate(1_GiB), nullptr) << aclGetRecentErrMsg();
+  });
+}
+
+// One of them clears what the dead process left; the other must not be told that there is no memory.
+TEST(Lifecycle, AllSurvivorsGetTheMemoryOfTheDead) {
+  IN_CHILD({
+    const Machine machine("512MiB");
+    const auto survivor = [](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      channel.send(0);
+      channel.receive();
+      EXPECT_NE(allocate(256_MiB), nullptr) << aclGetRecentErrMsg();
+      channel.send(0);
+      channel.receive();
+    };
+    Peer one(survivor);
+    Peer two(survivor);
+    Peer victim([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      void* va = map_new(512_MiB);
+      EXPECT_EQ(aclrtMemset(va, 512_MiB, 7, 512_MiB), ACL_SUCCESS);
+      channel.send(0);
+      channel.receive();
+    });
+    for (Peer* peer : {&one, &two, &victim}) peer->channel().receive();
+    victim.kill_now();
+    for (Peer* peer : {&one, &two}) peer->channel().send(0);
+    for (Peer* peer : {&one, &two}) peer->channel().receive();
+    for (Peer* peer : {&one, &two}) peer->channel().send(0);
+    EXPECT_TRUE(one.join());
+    EXPECT_TRUE(two.join());
+  });
+}
+
+TEST(Lifecycle, LockedMemoryIsClearedToo) {
+  IN_CHILD({
+    const Machine machine;
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    void* secret = map_new(4_MiB);
+    EXPECT_EQ(aclrtMemset(secret, 4_MiB, 'S', 4_MiB), ACL_SUCCESS);
+    EXPECT_EQ(mlockall(MCL_CURRENT | MCL_ONFAULT), 0);
+    aclrtDrvMemHandle handle = nullptr;
+    EXPECT_EQ(aclrtMemRetainAllocationHandle(secret, &handle), ACL_SUCCESS);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+    EXPECT_EQ(aclrtUnmapMem(secret), ACL_SUCCESS);
+    munlockall();
+    void* all = map_new(64_MiB);
+    std::vector<char> found(64_MiB);
+    EXPECT_EQ(aclrtMemset(all, 1, 0, 1), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(found.data(), found.size(), all, found.size(), ACL_MEMCPY_DEVICE_TO_HOST),
+              ACL_SUCCESS);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 'S'), 0);
+  });
+}
+
+TEST(Lifecycle, KeysOfADeadProcessAreGone) {
+  IN_CHILD({
+    const Machine machine;
+    const auto exporter = [](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      void* memory = nullptr;
+      EXPECT_EQ(aclrtMalloc(&memory, 1_MiB, ACL_MEM_MALLOC_HUGE_ONLY), ACL_SUCCESS);
+      char key[65] = {};
+      EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 1_MiB, key, sizeof key, 1), ACL_SUCCESS);
+      channel.send_text(key);
+      channel.receive();
+    };
+    Peer one(exporter);
+    Peer two(exporter);
+    const std::string first = one.channel().receive_text();
+    const std::string second = two.channel().receive_text();
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    void* imported = nullptr;
+    EXPECT_EQ(aclrtIpcMemImportByKey(&imported, first.c_str(), 0), ACL_SUCCESS) << aclGetRecentErrMsg();
+    one.kill_now();
+    two.kill_now();
+    EXPECT_EQ(used_bytes(), 2_MiB);  // what was imported before stays
+    EXPECT_NE(aclrtIpcMemImportByKey(&imported, second.c_str(), 0), ACL_SUCCESS);
+    EXPECT_EQ(aclrtIpcMemClose(first.c_str()), ACL_SUCCESS) << aclGetRecentErrMsg();
+    EXPECT_EQ(used_bytes(), 0u);
+  });
+}
+
+TEST(Lifecycle, ForkedChildSeesNothingOfTheParentsMemory) {
+  IN_CHILD({
+    const Machine machine;
+    setenv("PLAT_HOST_ACCESS", "allow", 1);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    auto* memory = static_cast<volatile char*>(map_new(2_MiB));
+    memory[0] = 'S';
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGSEGV, SIG_DFL);
+      _exit(memory[0] == 'S' ? 1 : 2);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "exit code " << WEXITSTATUS(status);
+    EXPECT_EQ(memory[0], 'S');
+  });
+}
+
 TEST(Lifecycle, ForkedChildThatEndsTakesNothingAlong) {
   IN_CHILD({
     const Machine machine;
@@ -151,6 +298,40 @@ TEST(Lifecycle, ClosingAllFilesDoesNotCostTheMemory) {
 
 void* wait_for_ever(void*) {
   for (;;) pause();
+}
+
+// At any moment, so also inside a change: the lock must not stay with a file that nobody can name any more.
+TEST(Lifecycle, ClosingAllFilesWhileOthersAllocateLeavesNoLock) {
+  IN_CHILD({
+    const Machine machine;
+    Peer peer([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      std::atomic<bool> done{false};
+      std::thread worker([&] {
+        EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+        while (!done) {
+          aclrtDrvMemHandle handle = allocate(2_MiB);
+          EXPECT_NE(handle, nullptr);
+          EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+        }
+      });
+      for (int i = 0; i < 300; ++i) {
+        syscall(SYS_close_range, 32, ~0U, 0);
+        sched_yield();
+      }
+      done = true;
+      worker.join();
+      EXPECT_NE(allocate(4_MiB), nullptr);
+      channel.send(0);
+      channel.receive();
+    });
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);  // made by one of the two, joined by the other
+    peer.channel().receive();
+    EXPECT_EQ(used_bytes(), 4_MiB);
+    EXPECT_NE(allocate(8_MiB), nullptr);
+    peer.kill_now();
+    EXPECT_EQ(used_bytes(), 8_MiB);
+  });
 }
 
 TEST(Lifecycle, MainThreadMayEndBeforeTheOthers) {

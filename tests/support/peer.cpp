@@ -29,6 +29,11 @@ void Channel::send_text(const std::string& text) const {
   for (const char c : text) send(static_cast<unsigned char>(c));
 }
 
+void Channel::close() const {
+  ::close(in_);
+  ::close(out_);
+}
+
 std::string Channel::receive_text() const {
   std::string text(receive(), 0);
   for (char& c : text) c = static_cast<char>(receive());
@@ -71,6 +76,9 @@ void Peer::kill_now() {
   pid_ = -1;
 }
 
-Peer::~Peer() { kill_now(); }
+Peer::~Peer() {
+  kill_now();
+  channel_.close();
+}
 
 }  // namespace plat::test

@@ -17,6 +17,7 @@ class Channel {
   // Ends the process when the other side is gone: a test must not hang.
   uint64_t receive() const;
   std::string receive_text() const;
+  void close() const;
 
  private:
   int in_;
