@@ -33,6 +33,7 @@ DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
 MachineView look_at(device::Config config) {
   MachineView machine;
   machine.config = std::move(config);
+  device::adopt_running_machine(machine.config);
   // A machine whose first process chose more devices than this process would.
   std::set<uint32_t> numbers;
   for (uint32_t number = 0; number < machine.config.device_count; ++number) numbers.insert(number);

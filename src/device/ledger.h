@@ -29,7 +29,6 @@ struct LedgerOptions {
   uint64_t capacity_bytes = 0;
   std::string product;
   bool capacity_is_firm = false;  // a running machine with another capacity is a conflict
-  bool product_is_firm = false;
   uint32_t device_number = 0;
 };
 

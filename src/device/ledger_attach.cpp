@@ -186,7 +186,7 @@ Result<> Ledger::check_layout(const LedgerOptions& options) {
                 "control file {} has layout {}, this library has {}; pid {} uses it", control_path_,
                 whole ? h.layout_version : 0, kLayoutVersion, a_live_pid());
   const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
-  const bool product_differs = options.product_is_firm && options.product != h.product;
+  const bool product_differs = options.product != h.product;
   if (capacity_differs || product_differs)
     return fail(RuleId::DeviceConflict, "deviceId",
                 "device {} runs as {} with {} bytes (pid {} uses it), this process wants {} with {} bytes",

@@ -58,6 +58,18 @@ Removal remove_control(const std::string& path, bool only_look) {
 
 }  // namespace
 
+void adopt_running_machine(Config& config) {
+  if (config.is_private()) return;
+  for (uint32_t number = 0; number < config.device_count; ++number) {
+    const Observation seen = observe(Node::control_path(config.directory, config.node, number));
+    if (seen.state != ObserveState::Live) continue;
+    const Product* product = find_product(seen.view.product);
+    if (!config.product_was_chosen && product != nullptr) config.product = product;
+    if (!config.capacity_was_chosen) config.capacity_bytes = seen.view.capacity_bytes;
+    return;
+  }
+}
+
 std::vector<Machine> find_machines(const std::string& directory) {
   std::map<std::string, Machine> found;
   for (const std::string& name : os::list_directory(directory)) {

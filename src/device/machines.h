@@ -5,12 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "device/config.h"
+
 namespace plat::device {
 
 struct Machine {
   std::string node;
   std::vector<uint32_t> banks;  // device numbers, and kHostBank; ascending
 };
+
+// The first process of a machine decides its product and capacity; settings that nobody chose become those.
+void adopt_running_machine(Config& config);
 
 // By name. A directory that is not there has none.
 std::vector<Machine> find_machines(const std::string& directory);

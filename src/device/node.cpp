@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "device/crash.h"
 #include "device/fault.h"
+#include "device/machines.h"
 #include "device/report.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -17,6 +18,7 @@ namespace plat::device {
 
 Node::Node(Config config) : config_(std::move(config)) {
   if (config_.directory.empty()) config_.directory = default_directory();
+  adopt_running_machine(config_);
   report::configure(config_);
   arm_crash(config_.crash);
   fault::arm(config_.faults, config_.seed);
@@ -49,7 +51,6 @@ LedgerOptions Node::options_for(uint32_t number) const {
   options.capacity_bytes = number == kHostBank ? config_.host_capacity_bytes : config_.capacity_bytes;
   options.product = config_.product->key;
   options.capacity_is_firm = config_.capacity_was_chosen && number != kHostBank;
-  options.product_is_firm = config_.product_was_chosen;
   options.device_number = number;
   return options;
 }
