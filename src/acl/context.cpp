@@ -4,6 +4,7 @@
 #include "acl/acl_rt_context.h"
 #include "acl/acl_rt_device.h"
 #include "acl/entry.h"
+#include "acl/regions.h"
 #include "acl/use.h"
 #include "stream/stream.h"
 
@@ -34,6 +35,7 @@ Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
   PLAT_TRY(runtime.node.bank(device));
   set_limits(runtime.node.product());
   runtime.node.set_open(device, true);
+  listen_to_regions();
   return device;
 }
 

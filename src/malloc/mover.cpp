@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "device/report.h"
 #include "malloc/bulk.h"
+#include "malloc/segment.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -299,21 +300,18 @@ bool Mover::checks_segments() {
 Result<> Mover::check_segment(Va start, uint64_t size_bytes, const char* parameter) const {
   if (!checks_segments()) [[likely]]
     return {};
-  const auto block = heap_.find(start);
-  if (!block) return {};
-  const bool media = block->tag.family == Family::Media || block->tag.family == Family::MediaMpi;
-  const uint64_t alignment = media ? 128 : 64;
+  const auto segment = segment_at(heap_, start, size_bytes);
+  if (!segment) return {};
+  const auto& [block, alignment, needed] = *segment;
   PLAT_TRY(report::check_soft(is_aligned(start.value, alignment), RuleId::SegmentStart, parameter,
                               "{:#x}, offset {} of the block of {} bytes at {:#x}, is no multiple of {}",
-                              start.value, start - block->start, block->block_bytes, block->start.value,
+                              start.value, start - block.start, block.block_bytes, block.start.value,
                               alignment));
-  const uint64_t padding = media ? 32 : heap_.vmm().node().product().padding_bytes;
-  const uint64_t room = block->block_bytes - (start - block->start);
-  const uint64_t needed = align_up(size_bytes, 32) + padding;
+  const uint64_t room = block.block_bytes - (start - block.start);
   return report::check_soft(needed <= room, RuleId::SegmentRoom, parameter,
                             "a segment of {} bytes at offset {} owns {} bytes, the block of {} bytes at "
                             "{:#x} has {} left there",
-                            size_bytes, start - block->start, needed, block->block_bytes, block->start.value,
+                            size_bytes, start - block.start, needed, block.block_bytes, block.start.value,
                             room);
 }
 
