@@ -89,6 +89,20 @@ TEST(ReplayTrace, ReadsASnapshotAndNothingThatCalls) {
   EXPECT_FALSE(parse_trace(snapshot("").substr(0, 40), trace, why)) << "a short file is refused";
 }
 
+TEST(ReplayTrace, ReadsASnapshotInJson) {
+  const std::string entries =
+      R"([{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}, {"action": "segment_map", "addr": 1},
+          {"action": "free_requested", "addr": 4096, "size": 512}, {"action": "free_completed", "addr": 4096, "size": 512}])";
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace(R"({"device_traces": [[], )" + entries + "]}", trace, why)) << why;
+  EXPECT_EQ(trace.events.size(), 2u);
+  EXPECT_EQ(trace.peak_live_bytes, 512u);
+  EXPECT_FALSE(parse_trace(R"({"segments": []})", trace, why));
+  EXPECT_NE(why.find("device_traces"), std::string::npos) << why;
+  EXPECT_FALSE(parse_trace(R"({"device_traces": [)", trace, why)) << "a short file is refused";
+}
+
 TEST(ReplayPolicy, NamesTheFirstFailingEvent) {
   Trace trace;
   std::string why;
