@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <atomic>
 #include <mutex>
 
@@ -48,6 +47,7 @@ class Limit final : public Decorator {
       return report(PLAT_POOL_QUOTA, fmt::format("growing a block to {} would exceed the quota of {}",
                                                  format_bytes(bytes), format_bytes(quota_)));
     const plat_pool_status status = upstream_->resize(address, bytes);
+    if (status != PLAT_POOL_OK) return status;
     upstream_->usable(address, nullptr, &after);
     used_ += after - before;
     return status;
@@ -89,6 +89,24 @@ class Statistics final : public Decorator {
     std::lock_guard guard(mutex_);
     used_ -= held;
     --blocks_;
+    return status;
+  }
+  plat_pool_status resize(void* address, uint64_t bytes) override {
+    uint64_t before = 0;
+    uint64_t after = 0;
+    upstream_->usable(address, nullptr, &before);
+    const plat_pool_status status = upstream_->resize(address, bytes);
+    if (status != PLAT_POOL_OK) return status;
+    upstream_->usable(address, nullptr, &after);
+    std::lock_guard guard(mutex_);
+    used_ += after - before;
+    peak_ = std::max(peak_, used_);
+    return status;
+  }
+  plat_pool_status reset() override {
+    const plat_pool_status status = upstream_->reset();
+    std::lock_guard guard(mutex_);
+    if (status == PLAT_POOL_OK) used_ = blocks_ = 0;
     return status;
   }
   // What went through this decorator, exact to the block, in the pool's frame of everything else.

@@ -116,6 +116,7 @@ class Pool final : public plat_pool {
   // deferred.cpp
   bool defer_shared(void* address, plat_stream stream);
   bool drain_shared(bool wait);
+  void forget_shared();
 
   void for_zones(const std::function<void(Zone&)>& visit);
 
