@@ -1,9 +1,9 @@
 // The C entry points of a pool: check the arguments, call the resource. Nothing else, and no exception
 // leaves.
 #include <cstring>
-#include <new>
 
 #include "base/units.h"
+#include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -23,16 +23,6 @@ namespace {
 
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
-}
-
-// The records are host memory too: running out of that is out of memory like any other.
-template <class Call>
-plat_pool_status guarded(Call&& call) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return report(PLAT_POOL_NO_MEMORY, "the host has no memory for the records of the pool");
-  }
 }
 
 }  // namespace
