@@ -38,7 +38,7 @@ function(plat_install_package)
   file(WRITE ${package}/share/PlatConfig.cmake
        "include(\"\${CMAKE_CURRENT_LIST_DIR}/../../../${PLAT_LIBDIR}/cmake/Plat/PlatConfig.cmake\")\n")
   install(FILES ${package}/share/PlatConfig.cmake ${package}/PlatConfigVersion.cmake DESTINATION share/cmake/Plat)
-  foreach(name ascendcl plat)
+  foreach(name ascendcl plat plat-pool)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/install/${name}.pc.in ${package}/${name}.pc @ONLY)
     install(FILES ${package}/${name}.pc DESTINATION ${PLAT_LIBDIR}/pkgconfig)
   endforeach()

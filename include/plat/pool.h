@@ -55,7 +55,9 @@ typedef enum plat_pool_purpose { PLAT_POOL_COMPUTE = 0, PLAT_POOL_MEDIA = 1 } pl
 typedef enum plat_pool_release {
   PLAT_POOL_RELEASE_NEVER = 0,     /* only on trim, on out of memory elsewhere, or on destroy */
   PLAT_POOL_RELEASE_WATERMARK = 1, /* above release_watermark bytes of idle memory */
-  PLAT_POOL_RELEASE_NOW = 2        /* as soon as a page is wholly free */
+  PLAT_POOL_RELEASE_NOW = 2,       /* as soon as a page is wholly free */
+  PLAT_POOL_RELEASE_IDLE = 3       /* what nobody needed for release_idle_ms; noticed at the next free of a
+                                      large block, since the pool has no thread of its own */
 } plat_pool_release;
 
 typedef struct plat_pool_options {
@@ -73,8 +75,9 @@ typedef struct plat_pool_options {
   uint64_t release_watermark;
   double slack; /* above (1 + slack) x peak use, move pages rather than grow; negative: grow up to the limit
                    first */
-  uint32_t thread_cache; /* 0: no per-thread caches */
-  uint32_t reuse_waits;  /* 1: may make a stream wait for another one to reuse its memory */
+  uint32_t thread_cache;    /* 0: no per-thread caches */
+  uint32_t reuse_waits;     /* 1: may make a stream wait for another one to reuse its memory */
+  uint64_t release_idle_ms; /* PLAT_POOL_RELEASE_IDLE */
 } plat_pool_options;
 
 typedef struct plat_pool_stats {

@@ -32,11 +32,13 @@ struct Command {
 Action add_info(CLI::App& app, const Program& program);
 Action add_run(CLI::App& app, const Program& program);
 Action add_rules(CLI::App& app, const Program& program);
+Action add_replay(CLI::App& app, const Program& program);
 Action add_clean(CLI::App& app, const Program& program);
 
 extern const char* const kInfoExamples;
 extern const char* const kRunExamples;
 extern const char* const kRulesExamples;
+extern const char* const kReplayExamples;
 extern const char* const kCleanExamples;
 
 }  // namespace plat::cli

@@ -23,6 +23,7 @@ const std::array kCommands = {
     Command{"info", "Show the devices, and what each process holds", kInfoExamples, add_info},
     Command{"run", "Run a program on the software device", kRunExamples, add_run},
     Command{"rules", "Explain the rules that errors cite", kRulesExamples, add_rules},
+    Command{"replay", "Run a trace of allocations against the pool", kReplayExamples, add_replay},
     Command{"clean", "Remove what machines that nobody uses have left", kCleanExamples, add_clean},
 };
 

@@ -1,152 +1,161 @@
-#include "cli/replay.h"
-
+// plat replay: runs a trace of allocations against the pool, or against a plain reference policy, on a device
+// of a given size.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <vector>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/cli.h"
 #include "cli/replay_run.h"
+
+namespace plat::cli {
+
+const char* const kReplayExamples =
+    "\nA trace is one of these, plain or gzipped; the content tells which:\n"
+    "  op,id,size,stream,time lines   a = allocate, f = free; plat_pool_with_trace() writes them\n"
+    "  an RMM log                     Thread,Time,Action,Pointer,Size,Stream\n"
+    "  a PyTorch memory snapshot      the pickle of torch.npu.memory._dump_snapshot(), or the same as JSON\n"
+    "\nExamples:\n"
+    "  plat replay train.csv.gz                      time, waste, and the smallest device that would do\n"
+    "  plat replay --device 32GiB snapshot.pickle    does it fit, and if not, which event fails first?\n"
+    "  plat replay --compare train.csv.gz            the pool beside plain policies\n"
+    "  plat replay --slack 0.05 --json train.csv.gz  move pages rather than hold 5 % more than is in use\n"
+    "\nIn the table: ns/op is for the second half of the trace; reserved and min cap are over the peak of "
+    "live\n"
+    "bytes; remaps are pages moved in all / in the second half, with what they cost at 10 us each.";
 
 namespace {
 
-using plat::format_bytes;
-using plat::replay::Outcome;
-
-constexpr double kRemapMicroseconds = 10;  // what moving a page is taken to cost
-
-constexpr const char* kUsage =
-    "usage: plat replay [--policy pool|best-fit|buddy|page-run] [--device SIZE] [--slack X] [--step X] "
-    "[--compare] [--json] trace...\n"
-    "  A trace is op,id,size,stream,time lines, an RMM log or a PyTorch memory snapshot, plain or gzipped.\n"
-    "  --device SIZE  physical memory of the device; without it, unlimited, and the smallest that suffices "
-    "is searched\n"
-    "  --slack X      the pool moves pages rather than hold more than (1 + X) times the peak in use; "
-    "default: grow first\n"
-    "  --step X       precision of the search, as a part of the peak; default 0.0005\n"
-    "  --compare      every policy, in a table\n";
+constexpr double kRemapMicroseconds = 10;  // what moving a page is taken to cost on a device
+constexpr uint64_t kUnlimitedBytes = uint64_t{1} << 46;
 
 struct Options {
-  std::vector<std::string> policies{"pool"};
   std::vector<std::string> traces;
-  uint64_t device_bytes = 0;
+  std::string policy = "pool";
+  std::string device;
   double slack = -1;
   double step = 0.0005;
+  bool compare = false;
   bool json = false;
 };
-
-bool parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const bool last = i + 1 == argc;
-    if (argument == "--json") {
-      options.json = true;
-    } else if (argument == "--compare") {
-      options.policies.assign(std::begin(plat::replay::kPolicies), std::end(plat::replay::kPolicies));
-    } else if (argument == "--policy" && !last) {
-      options.policies = {argv[++i]};
-      if (std::none_of(std::begin(plat::replay::kPolicies), std::end(plat::replay::kPolicies),
-                       [&](const char* known) { return options.policies[0] == known; }))
-        return false;
-    } else if (argument == "--device" && !last) {
-      const auto bytes = plat::parse_bytes(argv[++i]);
-      if (!bytes || *bytes == 0) return false;
-      options.device_bytes = *bytes;
-    } else if ((argument == "--slack" || argument == "--step") && !last) {
-      char* end = nullptr;
-      const double value = std::strtod(argv[++i], &end);
-      if (*end != '\0') return false;
-      (argument == "--slack" ? options.slack : options.step) = value;
-    } else if (argument.starts_with("--")) {
-      return false;
-    } else {
-      options.traces.push_back(argument);
-    }
-  }
-  return !options.traces.empty();
-}
 
 struct Row {
   std::string trace;
   std::string policy;
   size_t events;
   uint64_t peak_live;
-  uint64_t smallest;
-  Outcome outcome;
+  uint64_t smallest;  // 0: not searched, or not found
+  replay::Outcome outcome;
+
+  double remap_cost_us() const { return static_cast<double>(outcome.counters.remaps) * kRemapMicroseconds; }
 };
 
 void print_json(const std::vector<Row>& rows) {
-  fmt::print("[");
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
-    const auto& counters = row.outcome.counters;
-    fmt::print(
-        "{}\n  {{\"trace\": {}, \"policy\": {}, \"events\": {}, \"completed\": {}, \"first_failing_event\": "
-        "{}, "
-        "\"ns_per_event\": {:.1f}, \"steady_ns_per_event\": {:.1f}, \"peak_live_bytes\": {}, "
-        "\"peak_reserved_bytes\": {}, "
-        "\"smallest_device_bytes\": {}, \"maps\": {}, \"remaps\": {}, \"late_remaps\": {}, "
-        "\"remap_cost_us\": {:.0f}}}",
-        i != 0 ? "," : "", plat::json_string(row.trace), plat::json_string(row.policy), row.events,
-        row.outcome.completed, row.outcome.completed ? "null" : std::to_string(row.outcome.failed_at),
-        row.outcome.nanoseconds, row.outcome.steady_nanoseconds, row.peak_live, counters.reserved_peak,
-        row.smallest, counters.maps, counters.remaps, row.outcome.late_remaps,
-        static_cast<double>(counters.remaps) * kRemapMicroseconds);
+  auto out = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    const replay::Outcome& outcome = row.outcome;
+    nlohmann::ordered_json line{{"trace", row.trace},
+                                {"policy", row.policy},
+                                {"events", row.events},
+                                {"completed", outcome.completed},
+                                {"first_failing_event", nullptr},
+                                {"ns_per_event", outcome.nanoseconds},
+                                {"steady_ns_per_event", outcome.steady_nanoseconds},
+                                {"peak_live_bytes", row.peak_live},
+                                {"peak_reserved_bytes", outcome.counters.reserved_peak},
+                                {"smallest_device_bytes", nullptr},
+                                {"maps", outcome.counters.maps},
+                                {"remaps", outcome.counters.remaps},
+                                {"late_remaps", outcome.late_remaps},
+                                {"remap_cost_us", row.remap_cost_us()}};
+    if (!outcome.completed) line["first_failing_event"] = outcome.failed_at;
+    if (row.smallest != 0) line["smallest_device_bytes"] = row.smallest;
+    out.push_back(std::move(line));
   }
-  fmt::print("\n]\n");
+  fmt::print("{}\n", out.dump(2));
+}
+
+std::string result_of(const Row& row) {
+  if (!row.outcome.completed) return fmt::format("out of memory at event {}", row.outcome.failed_at);
+  if (row.outcome.counters.remaps == 0) return "completed";
+  return fmt::format("completed; moving pages costs {:.1f} ms", row.remap_cost_us() / 1000);
 }
 
 void print_text(const std::vector<Row>& rows) {
-  fmt::print("{:<34} {:<9} {:>8} {:>7} {:>10} {:>9} {:>8} {:>8} {:>9}  {}\n", "trace", "policy", "events",
+  fmt::print("{:<34} {:<9} {:>8} {:>7} {:>10} {:>9} {:>8} {:>8} {:>11}  {}\n", "trace", "policy", "events",
              "ns/op", "peak live", "reserved", "min cap", "maps", "remaps", "result");
   for (const Row& row : rows) {
-    const auto& counters = row.outcome.counters;
+    const replay::Counters& counters = row.outcome.counters;
     const auto peak = static_cast<double>(row.peak_live);
     const std::string name = row.trace.substr(row.trace.rfind('/') + 1);
-    fmt::print("{:<34.34} {:<9} {:>8} {:>7.1f} {:>10} {:>9.4f} {:>8} {:>8} {:>9}  {}\n", name, row.policy,
+    fmt::print("{:<34.34} {:<9} {:>8} {:>7.1f} {:>10} {:>9.4f} {:>8} {:>8} {:>11}  {}\n", name, row.policy,
                row.events, row.outcome.steady_nanoseconds, format_bytes(row.peak_live),
                static_cast<double>(counters.reserved_peak) / peak,
                row.smallest != 0 ? fmt::format("{:.4f}", static_cast<double>(row.smallest) / peak) : "-",
-               counters.maps, fmt::format("{}/{}", counters.remaps, row.outcome.late_remaps),
-               row.outcome.completed ? "completed"
-                                     : fmt::format("out of memory at event {}", row.outcome.failed_at));
+               counters.maps, fmt::format("{}/{}", counters.remaps, row.outcome.late_remaps), result_of(row));
   }
-  fmt::print(
-      "ns/op: second half. reserved, min cap: over peak live. remaps: pages moved in all / in the second "
-      "half, {} us each on a device.\n",
-      kRemapMicroseconds);
+}
+
+int run(const Options& options) {
+  uint64_t device_bytes = 0;
+  if (!options.device.empty()) {
+    const auto bytes = parse_bytes(options.device);
+    if (!bytes || *bytes == 0) {
+      fmt::print(stderr, "plat: --device: '{}' is no size; write 32GiB or 1536MiB\n", options.device);
+      return kAskedWrongly;
+    }
+    device_bytes = *bytes;
+  }
+  std::vector<std::string> policies{options.policy};
+  if (options.compare) policies.assign(std::begin(replay::kPolicies), std::end(replay::kPolicies));
+  std::vector<Row> rows;
+  bool all_completed = true;
+  for (const std::string& path : options.traces) {
+    replay::Trace trace;
+    std::string why;
+    if (!replay::read_trace(path, trace, why)) {
+      fmt::print(stderr, "plat: {}\n", why);
+      return kAskedWrongly;
+    }
+    for (const std::string& policy : policies) {
+      Row row{path, policy, trace.events.size(), trace.peak_live_bytes, 0, {}};
+      row.outcome =
+          run_once(trace, policy, device_bytes != 0 ? device_bytes : kUnlimitedBytes, options.slack);
+      if (device_bytes == 0) row.smallest = smallest_device(trace, policy, options.slack, options.step);
+      all_completed = all_completed && row.outcome.completed;
+      rows.push_back(std::move(row));
+    }
+  }
+  options.json ? print_json(rows) : print_text(rows);
+  return all_completed ? kDone : kBadNews;
 }
 
 }  // namespace
 
-int replay_main(int argc, char** argv) {
-  Options options;
-  if (!parse(argc, argv, options)) {
-    std::fputs(kUsage, stderr);
-    return 2;
-  }
-  std::vector<Row> rows;
-  bool all_completed = true;
-  for (const std::string& path : options.traces) {
-    plat::replay::Trace trace;
-    std::string why;
-    if (!plat::replay::read_trace(path, trace, why)) {
-      fmt::print(stderr, "plat replay: {}\n", why);
-      return 2;
-    }
-    for (const std::string& policy : options.policies) {
-      Row row{path, policy, trace.events.size(), trace.peak_live_bytes, 0, {}};
-      row.outcome = run_once(
-          trace, policy, options.device_bytes != 0 ? options.device_bytes : uint64_t{1} << 46, options.slack);
-      if (options.device_bytes == 0)
-        row.smallest = smallest_device(trace, policy, options.slack, options.step);
-      all_completed = all_completed && row.outcome.completed;
-      rows.push_back(row);
-    }
-  }
-  options.json ? print_json(rows) : print_text(rows);
-  return all_completed ? 0 : 1;
+Action add_replay(CLI::App& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("trace", options->traces, "The traces to run")->required()->type_name("FILE");
+  app.add_option("--policy", options->policy, "Whose placement: pool, best-fit, buddy or page-run")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(replay::kPolicies), std::end(replay::kPolicies))))
+      ->type_name("NAME");
+  app.add_option(
+         "--device", options->device,
+         "Physical memory of the device; without it there is no limit, and the smallest device on which "
+         "the trace completes is searched")
+      ->type_name("SIZE");
+  app.add_option(
+         "--slack", options->slack,
+         "Let the pool move pages rather than hold more than (1 + X) times its peak use; without it, it "
+         "grows first")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  app.add_option("--step", options->step, "Precision of the search, as a part of the peak [0.0005]")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->type_name("X");
+  app.add_flag("--compare", options->compare, "Every policy, in one table");
+  app.add_flag("--json", options->json, "For tools");
+  return [options] { return run(*options); };
 }
+
+}  // namespace plat::cli

@@ -12,5 +12,6 @@ namespace plat::replay {
 using SnapshotVisitor = std::function<void(bool allocate, uint64_t address, uint64_t bytes, uint64_t stream)>;
 
 bool read_snapshot(const std::string& pickle, const SnapshotVisitor& visit, std::string& why);
+bool read_snapshot_json(const std::string& text, const SnapshotVisitor& visit, std::string& why);
 
 }  // namespace plat::replay

@@ -126,17 +126,16 @@ bool read_file(const std::string& path, std::string& content, std::string& why) 
 bool parse_trace(const std::string& content, Trace& trace, std::string& why) {
   trace = Trace{};
   bool good = false;
-  if (!content.empty() && content[0] == '\x80') {
+  const char first = content.empty() ? '\0' : content[0];
+  if (first == '\x80' || first == '{') {
     Builder builder(trace);
-    good = read_snapshot(
-        content,
-        [&](bool allocate, uint64_t address, uint64_t bytes, uint64_t stream) {
-          if (allocate)
-            builder.allocate(address, std::max<uint64_t>(bytes, 1), static_cast<uint32_t>(stream));
-          else
-            builder.release(address, static_cast<uint32_t>(stream));
-        },
-        why);
+    auto visit = [&](bool allocate, uint64_t address, uint64_t bytes, uint64_t stream) {
+      if (allocate)
+        builder.allocate(address, std::max<uint64_t>(bytes, 1), static_cast<uint32_t>(stream));
+      else
+        builder.release(address, static_cast<uint32_t>(stream));
+    };
+    good = first == '{' ? read_snapshot_json(content, visit, why) : read_snapshot(content, visit, why);
   } else if (content.find("Action") != std::string::npos) {
     good = parse_rmm(content, trace, why);
   } else {

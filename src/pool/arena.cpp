@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "pool/resource.h"
+#include "pool/guarded.h"
 
 using plat::align_up;
 using plat::pool::report;
@@ -32,8 +32,10 @@ extern "C" {
 plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena) {
   if (pool == nullptr || arena == nullptr)
     return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
-  *arena = new plat_arena{pool, chunk_bytes != 0 ? chunk_bytes : plat::operator""_MiB(4), {}, 0, 0};
-  return PLAT_POOL_OK;
+  return plat::pool::guarded([&] {
+    return *arena = new plat_arena{pool, chunk_bytes != 0 ? chunk_bytes : plat::operator""_MiB(4), {}, 0, 0},
+           PLAT_POOL_OK;
+  });
 }
 
 plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment, void** address) {
@@ -55,8 +57,11 @@ plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t al
   plat_pool::Request request;
   request.bytes = std::max(arena->chunk_bytes, need + alignment);
   void* base = nullptr;
-  if (const plat_pool_status status = arena->pool->allocate(request, &base); status != PLAT_POOL_OK)
-    return status;
+  const plat_pool_status status = plat::pool::guarded([&] {
+    arena->chunks.reserve(arena->chunks.size() + 1);  // before the block is taken, or it could be lost
+    return arena->pool->allocate(request, &base);
+  });
+  if (status != PLAT_POOL_OK) return status;
   arena->chunks.push_back({static_cast<char*>(base), request.bytes});
   arena->current = arena->chunks.size() - 1;
   arena->used = 0;

@@ -1,9 +1,10 @@
 // The C entry points of a pool: check the arguments, call the resource. Nothing else, and no exception
 // leaves.
+#include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "base/units.h"
+#include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -23,16 +24,6 @@ namespace {
 
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
-}
-
-// The records are host memory too: running out of that is out of memory like any other.
-template <class Call>
-plat_pool_status guarded(Call&& call) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return report(PLAT_POOL_NO_MEMORY, "the host has no memory for the records of the pool");
-  }
 }
 
 }  // namespace
@@ -64,6 +55,10 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
           "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
     std::memcpy(&chosen, options, options->struct_size);
   }
+  if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_CACHED)
+    return report(PLAT_POOL_INVALID, "plat_pool_create: there is no such source or release policy");
+  // Beyond a century no clock can tell.
+  chosen.release_idle_ms = std::min<uint64_t>(chosen.release_idle_ms, uint64_t{1} << 41);
   if (chosen.source == PLAT_POOL_SOURCE_CALLER &&
       (chosen.caller_base == nullptr || chosen.caller_bytes < 65536 ||
        reinterpret_cast<uintptr_t>(chosen.caller_base) % 512 != 0))

@@ -9,7 +9,8 @@
 namespace plat::pool {
 
 plat_pool_status Pool::use_on(void* address, plat_stream stream) {
-  if (index_.find(address) == nullptr) return unknown(address);
+  // Only a live block: a note about anything else would stay for ever.
+  if (const auto status = usable(address, nullptr, nullptr); status != PLAT_POOL_OK) return status;
   if (stream == nullptr) return PLAT_POOL_OK;
   {
     std::lock_guard guard(shared_mutex_);
@@ -75,6 +76,15 @@ bool Pool::drain_shared(bool wait) {
   for (const Shared& shared : ready) release_now(index_.find(shared.address), shared.address, shared.stream);
   if (!ready.empty()) refresh_key();
   return !ready.empty();
+}
+
+void Pool::forget_shared() {
+  std::lock_guard guard(shared_mutex_);
+  for (const Shared& shared : shared_)
+    for (void* event : shared.events) aclrtDestroyEvent(event);
+  uses_.clear();
+  shared_.clear();
+  shared_count_ = 0;
 }
 
 }  // namespace plat::pool

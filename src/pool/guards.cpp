@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "pool/decorator.h"
+#include "pool/guarded.h"
 
 namespace plat::pool {
 
@@ -124,6 +125,6 @@ extern "C" plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t 
   if (upstream == nullptr || pool == nullptr || guard_bytes > (1u << 20))
     return plat::pool::report(PLAT_POOL_INVALID,
                               "plat_pool_with_guards: an argument is NULL, or the guard above 1 MiB");
-  *pool = new plat::pool::Guards(upstream, guard_bytes);
-  return PLAT_POOL_OK;
+  return plat::pool::guarded(
+      [&] { return *pool = new plat::pool::Guards(upstream, guard_bytes), PLAT_POOL_OK; });
 }

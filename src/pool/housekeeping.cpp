@@ -134,7 +134,21 @@ plat_pool_status Pool::forget_stream(plat_stream stream) {
   return PLAT_POOL_OK;
 }
 
+// Called before each free: allocations since the last one have only lowered what is idle, so this sees every
+// low.
+void Pool::release_idle() {
+  std::lock_guard guard(growth_);
+  auto idle = [&] { return (movable_pages() + bank_.size()) * kPageBytes; };
+  idle_low_bytes_ = std::min(idle_low_bytes_, idle());
+  const auto now = std::chrono::steady_clock::now();
+  if (now - idle_since_ < std::chrono::milliseconds(options_.release_idle_ms)) return;
+  if (idle_low_bytes_ != 0) trim_locked(held_bytes_ - idle_low_bytes_);
+  idle_since_ = now;
+  idle_low_bytes_ = UINT64_MAX;  // until the next look
+}
+
 void Pool::after_release(Zone& zone) {
+  if (options_.release == PLAT_POOL_RELEASE_IDLE) return;
   const uint64_t keep = options_.release == PLAT_POOL_RELEASE_NOW ? 0 : options_.release_watermark;
   if (uint64_t{zone.heap().movable_pages()} * kPageBytes <= keep) return;
   std::lock_guard guard(growth_);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <atomic>
 #include <mutex>
 
 #include "base/text.h"
 #include "pool/decorator.h"
+#include "pool/guarded.h"
 
 namespace plat::pool {
 
@@ -48,6 +48,7 @@ class Limit final : public Decorator {
       return report(PLAT_POOL_QUOTA, fmt::format("growing a block to {} would exceed the quota of {}",
                                                  format_bytes(bytes), format_bytes(quota_)));
     const plat_pool_status status = upstream_->resize(address, bytes);
+    if (status != PLAT_POOL_OK) return status;
     upstream_->usable(address, nullptr, &after);
     used_ += after - before;
     return status;
@@ -91,6 +92,24 @@ class Statistics final : public Decorator {
     --blocks_;
     return status;
   }
+  plat_pool_status resize(void* address, uint64_t bytes) override {
+    uint64_t before = 0;
+    uint64_t after = 0;
+    upstream_->usable(address, nullptr, &before);
+    const plat_pool_status status = upstream_->resize(address, bytes);
+    if (status != PLAT_POOL_OK) return status;
+    upstream_->usable(address, nullptr, &after);
+    std::lock_guard guard(mutex_);
+    used_ += after - before;
+    peak_ = std::max(peak_, used_);
+    return status;
+  }
+  plat_pool_status reset() override {
+    const plat_pool_status status = upstream_->reset();
+    std::lock_guard guard(mutex_);
+    if (status == PLAT_POOL_OK) used_ = blocks_ = 0;
+    return status;
+  }
   // What went through this decorator, exact to the block, in the pool's frame of everything else.
   plat_pool_status stats(plat_pool_stats* stats) override {
     const plat_pool_status status = upstream_->stats(stats);
@@ -119,13 +138,11 @@ using namespace plat::pool;
 extern "C" plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_limit: an argument is NULL");
-  *pool = new Limit(upstream, bytes);
-  return PLAT_POOL_OK;
+  return plat::pool::guarded([&] { return *pool = new Limit(upstream, bytes), PLAT_POOL_OK; });
 }
 
 extern "C" plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_statistics: an argument is NULL");
-  *pool = new Statistics(upstream);
-  return PLAT_POOL_OK;
+  return plat::pool::guarded([&] { return *pool = new Statistics(upstream), PLAT_POOL_OK; });
 }

@@ -220,6 +220,7 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
   if (tool_.listening()) tool_.block_removed(address);
   if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream))
     return PLAT_POOL_OK;
+  if (options_.release == PLAT_POOL_RELEASE_IDLE) release_idle();
   const plat_pool_status status = release_now(space, address, stream);
   if (options_.release != PLAT_POOL_RELEASE_NEVER && status == PLAT_POOL_OK) after_release(*space->zone);
   return status;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -89,6 +90,7 @@ class Pool final : public plat_pool {
   void return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain);
   void drop_span(Zone& zone, uint32_t span);
   void after_release(Zone& zone);
+  void release_idle();
   void note_peak();
   void refresh_key();
 
@@ -116,6 +118,7 @@ class Pool final : public plat_pool {
   // deferred.cpp
   bool defer_shared(void* address, plat_stream stream);
   bool drain_shared(bool wait);
+  void forget_shared();
 
   void for_zones(const std::function<void(Zone&)>& visit);
 
@@ -151,6 +154,9 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> remaps_{0};
   std::atomic<uint64_t> oom_{0};
   std::atomic<uint64_t> address_bytes_{0};
+  // The least that was idle since the window opened: nobody needed that much. growth_ guards both.
+  uint64_t idle_low_bytes_ = 0;
+  std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
   uint64_t device_full_at_ = UINT64_MAX;  // pages held when the device last refused one
 
   std::mutex caches_mutex_;  // guards the list of caches and adding lanes to them

@@ -179,16 +179,15 @@ plat_pool_status Pool::reset() {
       zone.heap().release(id);
     }
   });
-  std::lock_guard guard(shared_mutex_);
-  uses_.clear();
-  shared_.clear();
-  shared_count_ = 0;
+  forget_shared();
+  refresh_key();
   return PLAT_POOL_OK;
 }
 
 Pool::~Pool() {
   key_ = UINT64_MAX;
   if (id_ != 0) forget_pool(*this);
+  forget_shared();
   for (auto& zone : zones_) {
     for (auto& space : zone->spaces()) {
       if (space->gone) continue;

@@ -8,7 +8,7 @@
 
 namespace plat::pool {
 
-thread_local HotLane hot_lane;
+constinit thread_local HotLane hot_lane;
 
 namespace {
 

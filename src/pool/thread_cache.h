@@ -72,7 +72,7 @@ struct HotLane {
   Lane* lane = nullptr;
   Zone* shard = nullptr;  // the thread's own zone for middling blocks, if it has one
 };
-extern thread_local HotLane hot_lane __attribute__((tls_model("initial-exec")));
+extern constinit thread_local HotLane hot_lane __attribute__((tls_model("initial-exec")));
 
 // The calling thread's cache for a pool, created when missing. Null when the thread is ending.
 ThreadCache* thread_cache_of(Pool& pool);

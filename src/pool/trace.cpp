@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pool/decorator.h"
+#include "pool/guarded.h"
 
 namespace plat::pool {
 
@@ -86,14 +87,12 @@ extern "C" plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char
   std::FILE* file = std::fopen(path, "a");
   if (file == nullptr)
     return report(PLAT_POOL_INVALID, fmt::format("plat_pool_with_trace: {} cannot be written", path));
-  *pool = new Trace(upstream, file);
-  return PLAT_POOL_OK;
+  return plat::pool::guarded([&] { return *pool = new Trace(upstream, file), PLAT_POOL_OK; });
 }
 
 extern "C" plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
                                                   plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_faults: an argument is NULL");
-  *pool = new Faults(upstream, nth, every);
-  return PLAT_POOL_OK;
+  return plat::pool::guarded([&] { return *pool = new Faults(upstream, nth, every), PLAT_POOL_OK; });
 }

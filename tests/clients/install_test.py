@@ -46,14 +46,15 @@ def sourced(tree, script, shell="bash", **extra):
 
 def test_the_tree_is_laid_out_as_ascend_users_know_it(tree):
     for path in ("include/acl/acl.h", "include/acl/acl_rt.h", "lib64/libascendcl.so", "lib64/libacl_rt.so",
-                 "lib64/libacl_dvpp.so", "lib64/libms_tools_ext.so", "include/mstx/ms_tools_ext.h", "bin/plat", "python/site-packages", "set_env.sh",
+                 "lib64/libacl_dvpp.so", "lib64/libms_tools_ext.so", "lib64/libplat_pool.so", "include/plat/pool.h", "include/plat/pool.hpp",
+                 "lib64/pkgconfig/plat-pool.pc", "include/mstx/ms_tools_ext.h", "bin/plat", "python/site-packages", "set_env.sh",
                  "lib64/cmake/Plat/PlatConfig.cmake", "lib64/pkgconfig/ascendcl.pc"):
         assert (tree / path).exists(), path
     assert os.readlink(tree / "lib64/libacl_rt.so") == "libascendcl.so"
 
 
 def test_nothing_in_the_tree_has_a_run_path(tree):
-    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so":
+    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so", "lib64/libplat_pool.so":
         assert "PATH)" not in run("readelf", "-d", tree / path)
 
 
@@ -74,6 +75,8 @@ def test_find_package(tree, tmp_path, found_by):
     run("cmake", "--build", tmp_path)
     for name in "client_c", "client_cpp":
         assert "client ran on Ascend910B3" in run(tmp_path / name)
+    # It opens the library by its name too, which needs a path to look in.
+    assert "pool client ran on" in run(tmp_path / "client_pool", env={"LD_LIBRARY_PATH": str(tree / "lib64")})
 
 
 @pytest.mark.parametrize("compiler, source", [("cc", "client.c"), ("c++", "client.cpp")])
@@ -91,6 +94,24 @@ def test_pkg_config(plain_tree, tmp_path, compiler, source):
     run(compiler, HERE / source, *flags, "-o", tmp_path / "client")
     assert "client ran on" in run(tmp_path / "client", env={"LD_LIBRARY_PATH": f"{plain_tree}/lib64"})
     assert run("pkg-config", "--modversion", "plat", env=found).strip()
+
+
+def test_the_pool_by_pkg_config(plain_tree, tmp_path):
+    flags = run("pkg-config", "--cflags", "--libs", "plat-pool",
+                env={"PKG_CONFIG_PATH": f"{plain_tree}/lib64/pkgconfig"}).split()
+    run("cc", HERE / "client_pool.c", *flags, "-ldl", "-o", tmp_path / "client")
+    assert "pool client ran on" in sourced(plain_tree, tmp_path / "client")
+
+
+def test_the_pool_needs_only_public_calls(tree):
+    """Whatever is not from a system library (those have versions, and ours must not) must be a call that the vendor has too."""
+    lines = run("nm", "-D", "--undefined-only", tree / "lib64/libplat_pool.so").splitlines()
+    needed = {line.split()[-1] for line in lines}
+    own = {name for name in needed if "@" not in name and not name.startswith(("_ZN3fmt", "_ZNK3fmt", "_ZTIN3fmt"))}
+    own -= {"__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
+    assert "aclrtMapMem" in own and all(name.startswith(("acl", "mstx")) for name in own), own
+    exported = run("nm", "-D", "--defined-only", tree / "lib64/libplat_pool.so").split()[2::3]
+    assert all(name.startswith(("plat_pool_", "plat_arena_", "plat_kv_")) for name in exported), exported
 
 
 def test_dlopen(tree, tmp_path):

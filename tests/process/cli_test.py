@@ -303,3 +303,34 @@ def test_run_refuses_a_plan_that_makes_no_sense(machine):
     done = machine.plat("run", "--fault", "malloc, sometimes", "--", HOLDER, "0", "2")
     assert done.returncode == 2
     assert "--fault malloc, sometimes: 'sometimes' is not understood" in done.stderr
+
+
+# replay
+
+
+def test_replay_tells_what_a_trace_needs(machine, tmp_path):
+    trace = tmp_path / "trace.csv"
+    trace.write_text("".join(f"a,{i},{3 * MIB},0,{i}\n" for i in range(8)) + "f,3,0,0,9\n")
+    (row,) = json.loads(machine.plat("replay", "--json", trace).stdout)
+    assert row["completed"] and row["events"] == 9 and row["peak_live_bytes"] == 24 * MIB
+    assert 24 * MIB < row["smallest_device_bytes"] <= row["peak_reserved_bytes"] <= 28 * MIB
+    policies = [r["policy"] for r in json.loads(machine.plat("replay", "--compare", "--json", trace).stdout)]
+    assert policies == ["pool", "best-fit", "buddy", "page-run"]
+    assert control_files(machine) == []
+
+
+def test_replay_names_the_event_that_does_not_fit(machine, tmp_path):
+    trace = tmp_path / "trace.csv"
+    trace.write_text(f"a,1,{3 * MIB},0,0\na,2,{3 * MIB},0,1\n")
+    done = machine.plat("replay", "--device", "4MiB", trace)
+    assert done.returncode == 1
+    assert "out of memory at event 1" in done.stdout
+
+
+def test_replay_says_what_is_wrong_with_a_file(machine, tmp_path):
+    trace = tmp_path / "trace.csv"
+    trace.write_text("a,1,100,0,0\nnonsense\n")
+    for arguments, complaint in (((trace,), "trace.csv: line 2"), ((tmp_path / "none",), "cannot be opened"),
+                                 (("--device", "much", trace), "no size"), ((), "trace is required")):
+        done = machine.plat("replay", *arguments)
+        assert done.returncode == 2 and complaint in done.stderr, done.stderr

@@ -118,7 +118,7 @@ void CountingAcl::finish() {
 
 bool CountingAcl::clean() const {
   return state().reservations.empty() && state().physical.empty() && state().mappings.empty() &&
-         state().blocks.empty();
+         state().blocks.empty() && state().events.empty();
 }
 
 void reset_device() {
@@ -130,6 +130,8 @@ void reset_device() {
   all.physical.clear();
   all.mappings.clear();
   all.blocks.clear();
+  for (Event* event : all.events) delete event;
+  all.events.clear();
   all.device = CountingAcl{};
   if (all.memfd >= 0) ::close(all.memfd);
   all.memfd = -1;

@@ -31,7 +31,7 @@ struct CountingAcl {
 
   // Everything queued on every stream has run.
   void finish();
-  // Nothing is reserved, allocated or mapped.
+  // Nothing is reserved, allocated or mapped, and no event is left.
   bool clean() const;
 };
 

@@ -30,7 +30,7 @@ class Driver {
     plat_pool_options_init(&options);
     options.name = "driven";
     options.thread_cache = byte() % 2;
-    options.release = static_cast<plat_pool_release>(byte() % 3);
+    options.release = static_cast<plat_pool_release>(byte() % 4);
     options.release_watermark = 4 << 20;
     options.slack = byte() % 2 ? 0.05 : -1;
     options.reuse_waits = byte() % 2;

@@ -106,6 +106,28 @@ TEST_F(PoolTest, StacksDecorators) {
   for (plat_pool* each : {faulty, guarded, limited}) plat_pool_destroy(each);
 }
 
+TEST_F(PoolTest, CountsWhatPassesAResizeAndAReset) {
+  create();
+  plat_pool* counted = nullptr;
+  ASSERT_EQ(plat_pool_with_statistics(pool, &counted), PLAT_POOL_OK);
+  auto used = [&] {
+    plat_pool_stats seen;
+    plat_pool_get_stats(counted, &seen);
+    return seen.used_bytes;
+  };
+  void* block = nullptr;
+  uint64_t held = 0;
+  ASSERT_EQ(plat_pool_alloc(counted, 1_MiB, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_resize(counted, block, 100_KiB), PLAT_POOL_OK);
+  plat_pool_usable(counted, block, nullptr, &held);
+  EXPECT_EQ(used(), held);
+  EXPECT_EQ(plat_pool_resize(counted, block, 60_MiB), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(used(), held);
+  ASSERT_EQ(plat_pool_reset(counted), PLAT_POOL_OK);
+  EXPECT_EQ(used(), 0u);
+  plat_pool_destroy(counted);
+}
+
 TEST_F(PoolTest, WritesATraceThatReplayReads) {
   create();
   const std::string path = ::testing::TempDir() + "pool_trace.csv";

@@ -134,6 +134,28 @@ TEST_F(PoolTest, GivesMemoryBackByPolicy) {
   EXPECT_EQ(stats().reserved_bytes, 0u);
 }
 
+TEST_F(PoolTest, GivesBackWhatNobodyNeededForAWhile) {
+  options.release = PLAT_POOL_RELEASE_IDLE;
+  for (const bool soon : {true, false}) {
+    options.release_idle_ms = soon ? 0 : UINT64_MAX;
+    create();
+    void* kept = take(4_MiB);
+    void* next = take(4_MiB);
+    plat_pool_free(pool, take(20_MiB));
+    EXPECT_GE(stats().reserved_bytes, 28_MiB) << "it was needed until now";
+    plat_pool_free(pool, kept);
+    EXPECT_EQ(stats().reserved_bytes < 20_MiB, soon);
+    plat_pool_free(pool, next);
+    plat_pool_destroy(std::exchange(pool, nullptr));
+  }
+}
+
+TEST_F(PoolTest, RefusesOptionsThatDoNotExist) {
+  options.release = static_cast<plat_pool_release>(17);
+  EXPECT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_INVALID);
+  EXPECT_EQ(pool, nullptr);
+}
+
 TEST_F(PoolTest, ResizesWhereItStands) {
   create();
   void* first = take(1_MiB);

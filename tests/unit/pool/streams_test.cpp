@@ -62,6 +62,15 @@ TEST_F(PoolTest, HoldsABlockThatAnotherStreamUses) {
   }
 }
 
+TEST_F(PoolTest, NotesNoUseOfWhatIsNoBlock) {
+  create();
+  void* block = take(5_MiB);
+  EXPECT_EQ(plat_pool_use_on(pool, static_cast<char*>(block) + 512, stream(2)), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_use_on(pool, &block, stream(2)), PLAT_POOL_NOT_OWNED);
+  plat_pool_free(pool, block);
+  EXPECT_EQ(plat_pool_use_on(pool, block, stream(2)), PLAT_POOL_NOT_OWNED);
+}
+
 TEST_F(PoolTest, LetsGoOfAStreamThatEnds) {
   create();
   plat_pool_free_on(pool, take(5_MiB, stream(1)), stream(1));

@@ -1,0 +1,21 @@
+// What stands at every C entry point that may need host memory: no exception leaves it.
+#pragma once
+
+#include <new>
+#include <utility>
+
+#include "pool/resource.h"
+
+namespace plat::pool {
+
+// The records are host memory too: running out of that is out of memory like any other.
+template <class Call>
+plat_pool_status guarded(Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const std::bad_alloc&) {
+    return report(PLAT_POOL_NO_MEMORY, "the host has no memory for the records of the pool");
+  }
+}
+
+}  // namespace plat::pool

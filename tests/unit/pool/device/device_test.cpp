@@ -1,0 +1,165 @@
+// The pool over libascendcl.so itself, as its users run it. The host cannot touch device memory, so contents
+// are written and read with aclrtMemcpy, and every step is held against a naive model.
+#include <acl/acl.h>
+#include <gtest/gtest.h>
+#include <plat/pool.h>
+
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "support/machine.h"
+
+namespace plat::test {
+namespace {
+
+class Device : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  }
+  void TearDown() override { aclFinalize(); }
+
+ private:
+  Machine machine_;
+};
+const auto* const environment = ::testing::AddGlobalTestEnvironment(new Device);
+
+struct Live {
+  uint64_t bytes;
+  unsigned char pattern;
+  uint64_t own() const { return align_up(bytes, 32) + 32; }
+};
+
+class PoolOnDevice : public ::testing::TestWithParam<plat_pool_source> {
+ protected:
+  void SetUp() override {
+    plat_pool_options_init(&options);
+    options.source = GetParam();
+    options.chunk_bytes = 4_MiB;
+    ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK) << plat_pool_last_error();
+    ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+    EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+    EXPECT_EQ(used_bytes(), 0u) << "the device has everything back";
+  }
+  bool over_pages() const { return GetParam() == PLAT_POOL_SOURCE_VMM; }
+
+  // The first and the last byte of a block and the last of its tail: a page that went missing shows in one of
+  // them.
+  template <class Visit>
+  static void probes(void* address, const Live& block, Visit&& visit) {
+    auto* start = static_cast<unsigned char*>(address);
+    for (uint64_t at : {uint64_t{0}, block.bytes / 2, block.bytes - 1, block.own() - 1}) visit(start + at);
+  }
+  static void fill(void* address, const Live& block) {
+    probes(address, block, [&](unsigned char* at) {
+      ASSERT_EQ(aclrtMemcpy(at, 1, &block.pattern, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS)
+          << aclGetRecentErrMsg();
+    });
+  }
+  static void check(void* address, const Live& block) {
+    probes(address, block, [&](unsigned char* at) {
+      unsigned char seen = 0;
+      ASSERT_EQ(aclrtMemcpy(&seen, 1, at, 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS) << aclGetRecentErrMsg();
+      ASSERT_EQ(seen, block.pattern);
+    });
+  }
+  void check_all() {
+    for (auto& [address, block] : live) check(address, block);
+  }
+
+  void allocate(std::mt19937_64& random) {
+    const uint64_t bytes = (uint64_t{1} << (5 + random() % 18)) + random() % 1000;
+    void* address = nullptr;
+    const auto status = plat_pool_alloc_on(pool, bytes, random() % 2 ? stream : nullptr, &address);
+    if (status != PLAT_POOL_OK) {
+      ASSERT_EQ(status, PLAT_POOL_NO_MEMORY) << plat_pool_last_error();
+      return;
+    }
+    const Live block{bytes, static_cast<unsigned char>(random())};
+    auto start = [](const void* at) { return reinterpret_cast<uint64_t>(at); };
+    ASSERT_EQ(start(address) % (GetParam() == PLAT_POOL_SOURCE_MEDIA ? 128 : 64), 0u);
+    const auto after = live.upper_bound(address);
+    if (after != live.end()) {
+      ASSERT_LE(start(address) + block.own(), start(after->first));
+    }
+    if (after != live.begin()) {
+      ASSERT_LE(start(std::prev(after)->first) + std::prev(after)->second.own(), start(address));
+    }
+    fill(address, block);
+    live[address] = block;
+  }
+  void release(std::mt19937_64& random) {
+    if (live.empty()) return;
+    auto block = std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+    check(block->first, block->second);
+    ASSERT_EQ(plat_pool_free_on(pool, block->first, random() % 2 ? stream : nullptr), PLAT_POOL_OK);
+    live.erase(block);
+  }
+  void sleep_and_wake() {
+    ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK) << plat_pool_last_error();
+    ASSERT_EQ(used_bytes(), 0u);
+    ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK) << plat_pool_last_error();
+    check_all();
+  }
+  plat_pool_stats stats() {
+    plat_pool_stats stats;
+    plat_pool_get_stats(pool, &stats);
+    return stats;
+  }
+
+  plat_pool_options options;
+  plat_pool* pool = nullptr;
+  aclrtStream stream = nullptr;
+  std::map<void*, Live> live;
+};
+
+// The device has 64 MiB, and the blocks that live at once want more now and then: out of memory is met many
+// times.
+TEST_P(PoolOnDevice, AgreesWithTheModel) {
+  std::mt19937_64 random(20 + static_cast<uint64_t>(GetParam()));
+  for (int step = 0; step < 3000 && !HasFatalFailure(); ++step) {
+    random() % 100 < 53 ? allocate(random) : release(random);
+    if (over_pages()) {
+      ASSERT_EQ(used_bytes(), stats().reserved_bytes) << "counted exactly";
+    }
+    if (over_pages() && step % 1000 == 999) sleep_and_wake();
+    if (step % 500 == 250) plat_pool_trim(pool, 8_MiB);
+  }
+  check_all();
+}
+
+TEST_P(PoolOnDevice, ReturnsToZeroAfterEveryRoundOfASoak) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 10 && !HasFatalFailure(); ++round) {
+    for (int step = 0; step < 200 && !HasFatalFailure(); ++step) allocate(random);
+    while (!live.empty() && !HasFatalFailure()) release(random);
+    ASSERT_EQ(plat_pool_forget_stream(pool, stream), PLAT_POOL_OK);
+    plat_pool_flush_thread(pool);
+    plat_pool_trim(pool, 0);
+    ASSERT_EQ(stats().used_bytes, 0u);
+    ASSERT_EQ(stats().live_blocks, 0u);
+    ASSERT_EQ(stats().reserved_bytes, 0u);
+    ASSERT_EQ(used_bytes(), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
+                         ::testing::Values(PLAT_POOL_SOURCE_VMM, PLAT_POOL_SOURCE_MALLOC,
+                                           PLAT_POOL_SOURCE_MEDIA),
+                         [](const auto& source) {
+                           return source.param == PLAT_POOL_SOURCE_VMM      ? "Vmm"
+                                  : source.param == PLAT_POOL_SOURCE_MALLOC ? "Malloc"
+                                                                            : "Media";
+                         });
+
+}  // namespace
+}  // namespace plat::test
