@@ -2,7 +2,7 @@
 PREFIX ?= $(CURDIR)/dist
 JOBS   ?= $(shell nproc)
 
-.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install docs format clean
+.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -38,6 +38,9 @@ install: build ## Install into PREFIX (default ./dist), laid out as Ascend users
 docs: build ## Write docs/rules from the rule book and docs/calls.md from the headers
 	@build/dev/bin/plat rules --markdown docs/rules
 	@scripts/calls.py build/dev/lib64/libascendcl.so
+
+tidy: setup ## Read the sources with clang-tidy; takes some minutes
+	@scripts/tidy.sh
 
 format:    ## Format the sources
 	@scripts/check.sh --fix

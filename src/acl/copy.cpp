@@ -15,7 +15,7 @@ namespace {
 
 // The limits of rows and of their number.
 constexpr size_t kWidthMax = 5000000;
-constexpr size_t kHeightMax = 5 * 1024 * 1024;
+constexpr size_t kHeightMax = 5_MiB;
 
 Result<> check_copy(const void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
   PLAT_TRY(want(dst, "dst"));

@@ -81,7 +81,7 @@ template <class Run>
 Result<> run(const Arguments& given, bool sync, size_t* failIndex, const Run& body) {
   size_t failed = SIZE_MAX;
   if (failIndex != nullptr) *failIndex = SIZE_MAX;
-  const auto result = [&]() -> Result<> {
+  auto result = [&]() -> Result<> {
     PLAT_TRY(check_arrays(given, failed));
     std::vector<CopyRequest> entries;
     std::vector<size_t> numbers;
@@ -95,7 +95,7 @@ Result<> run(const Arguments& given, bool sync, size_t* failIndex, const Run& bo
     if (sync && given.numBatches > kSyncMax)
       return fail(RuleId::BatchLimit, "numBatches", "numBatches is {}", given.numBatches);
     PLAT_ASSIGN(to_device, goes_to_device(given));
-    const Result<> done = body(Copies::Batch{entries, to_device}, failed);
+    Result<> done = body(Copies::Batch{entries, to_device}, failed);
     if (failed < numbers.size()) failed = numbers[failed];
     return done;
   }();

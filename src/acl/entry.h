@@ -12,6 +12,7 @@
 
 #include "acl/acl_base.h"
 #include "acl/runtime.h"
+#include "device/fault.h"
 #include "device/report.h"
 #include "rules/rules.h"
 
@@ -21,6 +22,23 @@ namespace plat::acl {
 Error stale_child_error();
 Error exception_error(const char* what);
 
+inline aclError code_of(const Result<>& result) {
+  if (result) [[likely]]
+    return ACL_SUCCESS;
+  return report::raise(result.error());
+}
+
+// A call under a fault plan.
+template <class Body>
+[[gnu::noinline]] aclError planned(const char* function, const Body& body) {
+  const struct Ending {
+    ~Ending() { fault::end_call(); }
+  } ending;
+  if (const auto failure = fault::begin_call(function))
+    return report::raise_with(failure->error, failure->code);
+  return code_of(body());
+}
+
 // entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> { ... })
 template <class Body>
 aclError entry(const char* function, Body&& body) {
@@ -28,10 +46,10 @@ aclError entry(const char* function, Body&& body) {
   if (is_stale_child()) [[unlikely]]
     return report::raise(stale_child_error());
   try {
-    const Result<> result = body(runtime());
-    if (result) [[likely]]
-      return ACL_SUCCESS;
-    return report::raise(result.error());
+    Runtime& here = runtime();
+    if (fault::armed()) [[unlikely]]
+      return planned(function, [&] { return body(here); });
+    return code_of(body(here));
   } catch (const std::exception& problem) {
     return report::raise(exception_error(problem.what()));
   } catch (...) {

@@ -1,5 +1,6 @@
 #include "acl/runtime.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -22,10 +23,24 @@ void after_fork_in_child() {
   stale_child.store(true, std::memory_order_release);
 }
 
+// A fault plan that waits for a call which is not there would wait for ever.
+device::Config checked(device::Config config) {
+  Dl_info own{};
+  dladdr(reinterpret_cast<const void*>(&is_stale_child), &own);
+  void* library = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
+  if (library == nullptr) return config;
+  for (const fault::Clause& clause : config.faults)
+    for (const std::string& call : clause.calls)
+      if (!call.ends_with('*') && dlsym(library, call.c_str()) == nullptr)
+        config.complaints.push_back(fmt::format("PLAT_FAULT={}: there is no call {}", clause.text, call));
+  dlclose(library);
+  return config;
+}
+
 }  // namespace
 
 Runtime::Runtime()
-    : node(device::read_config()),
+    : node(checked(device::read_config())),
       vmm(node),
       ipc(vmm),
       heap(vmm),

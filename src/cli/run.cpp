@@ -24,6 +24,15 @@ const char* const kRunExamples =
     "that asks for devices of its own kind (--product, --devices, --capacity, --host-capacity) gets a "
     "machine to\n"
     "itself, removed afterwards, unless --node or PLAT_NODE names one.\n"
+    "\nA fault is 'CALLS, WHEN, WHAT': calls are a name (aclrtMalloc), the beginning of one (aclrtMemcpy*) "
+    "or "
+    "a group\n"
+    "(any malloc free reserve release map unmap export import memcpy memset stream event sync); when is "
+    "nth=N, "
+    "every=N\n"
+    "or chance=P, with 'once' or 'sticky'; what is fail=CODE, delay=50ms (of the stream, if the call queues "
+    "work) or kill.\n"
+    "'capacity, after=SIZE, to=SIZE' takes memory away. docs/howto/faults.md tells the rest.\n"
     "\nExamples:\n"
     "  plat run -- ./train --epochs 1               on the common machine: 8 devices of an Atlas A2\n"
     "  plat run --devices 2 --capacity 1GiB -- ./a.out\n"
@@ -33,6 +42,8 @@ const char* const kRunExamples =
     "  plat run --rule VMM-Map-whole-handle=error -- ./a.out\n"
     "                                               take a rule more strictly ('plat rules' lists them)\n"
     "  plat run --node team -- ./a.out              join the machine 'team', together with others\n"
+    "  plat run --fault 'malloc, nth=3, fail=207001' -- ./a.out\n"
+    "                                               does it survive when the third allocation fails?\n"
     "  plat run --settings                          every setting, as option, variable and line of a file";
 
 namespace {
@@ -99,7 +110,7 @@ Action add_run(CLI::App& app, const Program& program) {
   options->command = program;
   for (const device::Setting& setting : device::settings()) {
     const std::string key = setting.key;
-    if (key == "quiet") continue;
+    if (key == "quiet" || key == "fault") continue;
     std::string meaning = setting.meaning;
     meaning.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning.front())));
     app.add_option_function<std::string>(
@@ -109,6 +120,10 @@ Action add_run(CLI::App& app, const Program& program) {
   }
   app.add_option("--rule", options->rules, "The same for one rule; can be given several times")
       ->type_name("ID=off|warning|error")
+      ->allow_extra_args(false);
+  app.add_option("--fault", options->faults,
+                 "What shall go wrong, and when; can be given several times (see below)")
+      ->type_name("CLAUSE|@FILE")
       ->allow_extra_args(false);
   app.add_option("--visible", options->visible, "Which devices the program sees, such as 2,3")
       ->type_name("LIST");

@@ -32,7 +32,7 @@ std::set<std::string> keys_of_file(const std::string& path) {
   std::set<std::string> keys;
   if (const auto text = os::read_small_file(path))
     device::parse_config_text(
-        *text, [&](std::string_view key, std::string_view) { keys.emplace(key); }, [](std::string) {});
+        *text, [&](std::string_view key, std::string_view) { keys.emplace(key); }, [](const std::string&) {});
   return keys;
 }
 
@@ -46,8 +46,10 @@ void add_install_tree(std::map<std::string, std::string>& variables, const std::
 
 // The library names environment variables; who typed an option should read about the option.
 void speak_of_options(std::vector<std::string>& complaints, const RunOptions& options) {
+  std::map<std::string, std::string> given = options.settings;
+  if (!options.faults.empty()) given["fault"];
   for (std::string& complaint : complaints)
-    for (const auto& [key, value] : options.settings) {
+    for (const auto& [key, value] : given) {
       const std::string prefix = variable_name(key) + "=";
       if (complaint.starts_with(prefix)) complaint = option_name(key) + " " + complaint.substr(prefix.size());
     }
@@ -81,6 +83,7 @@ RunPlan plan_run(const RunOptions& options, const std::string& prefix, int pid) 
     variables["PLAT_RULES"] =
         fmt::format("{}{}{}", before, before.empty() ? "" : ",", fmt::join(options.rules, ","));
   }
+  if (!options.faults.empty()) variables["PLAT_FAULT"] = fmt::format("{}", fmt::join(options.faults, ";"));
   const std::set<std::string> in_file = keys_of_file(options.config_file);
   const bool node_is_chosen =
       options.settings.contains("node") || in_file.contains("node") || !from_environment("PLAT_NODE").empty();

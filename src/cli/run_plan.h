@@ -12,6 +12,7 @@ namespace plat::cli {
 struct RunOptions {
   std::map<std::string, std::string> settings;  // by key of device::settings(), those that were given
   std::vector<std::string> rules;               // ID=SEVERITY
+  std::vector<std::string> faults;              // clauses of a fault plan, or @FILE
   std::string config_file;
   std::string visible;
   bool quiet = false;

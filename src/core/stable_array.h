@@ -32,6 +32,11 @@ class StableArray {
     return chunk ? chunk + index % kChunkSize : nullptr;
   }
 
+  // Lock-free, of an index that was taken.
+  T& at(uint32_t index) const {
+    return chunks_[index / kChunkSize].load(std::memory_order_acquire)[index % kChunkSize];
+  }
+
   // Writers are serialised by the caller. kCapacity when the array is full or there is no memory.
   uint32_t take() {
     if (!free_.empty()) {

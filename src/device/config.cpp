@@ -35,10 +35,12 @@ constexpr std::array kSettings = {
     Setting{"host_mapping_limit", "NUMBER",
             "how many pieces the host may have mapped (half of vm.max_map_count)"},
     Setting{"rules", "ID=off|warning|error,...", "how strictly to take a rule, by its id"},
+    Setting{"check", "secondary", "hold segments that are cut from a block against the rules for them"},
     Setting{"log", "off|error|warning|info", "what to say on stderr (warning)"},
     Setting{"log_format", "text|json", "messages for people, or one JSON object a line (text)"},
     Setting{"log_file", "FILE", "append messages to a file instead of stderr"},
     Setting{"quiet", "0|1", "leave out the line that says this is a software device (0)"},
+    Setting{"fault", "CLAUSE;...|@FILE", "what shall go wrong, and when: 'malloc, nth=3, fail=207001'"},
     Setting{"seed", "NUMBER", "makes every random choice repeatable"},
 };
 
@@ -67,7 +69,9 @@ class Reader {
           if (std::none_of(kSettings.begin(), kSettings.end(),
                            [&](const Setting& s) { return key == s.key; }))
             complain(fmt::format("{}: there is no setting '{}'", path, key));
-          file_[std::string(key)] = std::string(value);
+          std::string& kept = file_[std::string(key)];
+          // Faults are many, one on a line; of anything else the last line counts.
+          kept = key == "fault" && !kept.empty() ? fmt::format("{};{}", kept, value) : std::string(value);
         },
         [&](std::string problem) { complain(fmt::format("{}: {}", path, problem)); });
   }
@@ -173,6 +177,7 @@ class Reader {
                       {"info", LogLevel::Info}});
     if (const auto text = value("log_file")) config_.log_file = *text;
     if (const auto text = environment_("PLAT_CRASH")) config_.crash = *text;
+    if (const auto text = value("fault")) read_faults(*text);
     if (const auto text = value("seed")) {
       config_.seed = parse_number(*text);
       if (!config_.seed) wrong(*text, "not a number");
@@ -184,6 +189,12 @@ class Reader {
     }
     number("mapping_limit", config_.mapping_limit);
     number("host_mapping_limit", config_.host_mapping_limit);
+    // Before the choices for single rules, which come out on top.
+    bool secondary = false;
+    choice<bool>("check", secondary, {{"secondary", true}});
+    if (secondary)
+      for (const RuleId rule : {RuleId::SegmentStart, RuleId::SegmentRoom})
+        config_.rule_choices.push_back({rule, rules::Severity::Error});
     if (const auto text = value("rules")) read_rules(*text);
   }
 
@@ -212,6 +223,24 @@ class Reader {
       } else {
         config_.rule_choices.push_back({rule->id, *severity});
       }
+    }
+  }
+
+  // Clauses, and names of files that hold clauses.
+  void read_faults(std::string_view plan) {
+    while (!plan.empty()) {
+      const size_t end = std::min(plan.find(';'), plan.size());
+      const std::string_view piece = trim(plan.substr(0, end));
+      plan.remove_prefix(std::min(end + 1, plan.size()));
+      std::string text(piece);
+      if (piece.starts_with('@')) {
+        const auto file = os::read_small_file(text.substr(1));
+        if (!file) wrong(piece, "the file cannot be read");
+        text = file.value_or("");
+      }
+      for (fault::Clause& clause : fault::parse_plan(
+               text, [&](const std::string& problem) { complain(fmt::format("{}={}", name_, problem)); }))
+        config_.faults.push_back(std::move(clause));
     }
   }
 

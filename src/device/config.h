@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/fault_plan.h"
 #include "device/product.h"
 #include "rules/rules.h"
 
@@ -49,6 +50,7 @@ struct Config {
   std::string log_file;
   std::vector<RuleChoice> rule_choices;
   std::optional<uint64_t> seed;
+  std::vector<fault::Clause> faults;
   std::string crash;  // where to die, for tests
   std::vector<std::string> complaints;
 

@@ -8,6 +8,7 @@
 #include "core/page_table.h"
 #include "device/config.h"
 #include "device/crash.h"
+#include "device/fault.h"
 #include "rules/rules.h"
 
 namespace plat::device {
@@ -62,13 +63,23 @@ std::optional<uint32_t> Ledger::take_pages_locked(uint64_t wanted) {
   return head;
 }
 
+// The fault plan may have taken part of the device away.
+Result<> Ledger::allow_by_plan_locked(uint64_t page_count) const {
+  if (!fault::armed() || header_->device_number >= kMaxDevices) [[likely]]
+    return {};
+  return fault::allow_allocation(page_count * core::kPageBytes,
+                                 uint64_t{header_->page_count - header_->free_pages} * core::kPageBytes);
+}
+
 Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
+  Result<> planned;
   for (int attempt = 0;; ++attempt) {
     {
       const Lock lock(*this);
       LedgerHeader& h = *header_;
       const auto handle = core::find_clear(handle_bits(), h.handle_count, h.handle_hint);
-      const auto first_page = handle ? take_pages_locked(page_count) : std::nullopt;
+      planned = page_count <= h.free_pages ? allow_by_plan_locked(page_count) : Result<>{};
+      const auto first_page = handle && planned ? take_pages_locked(page_count) : std::nullopt;
       if (first_page) {
         crash_point("allocate-pages");
         HandleRecord& record = handles_[*handle];
@@ -94,7 +105,7 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         return *handle;
       }
     }
-    if (attempt > 0) return tl::unexpected(out_of_memory(page_count));
+    if (attempt > 0) return tl::unexpected(planned ? out_of_memory(page_count) : planned.error());
     reap();  // Somebody may have died with what is missing.
   }
 }
@@ -208,6 +219,12 @@ Usage Ledger::usage_locked() {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
       usage.free_bytes += slots_[slot].small_free_bytes.load(std::memory_order_relaxed);
+  if (fault::armed() && header_->device_number < kMaxDevices) [[unlikely]] {
+    const uint64_t lost = usage.total_bytes - fault::capacity_left(usage.total_bytes);
+    usage.total_bytes -= lost;
+    usage.free_page_bytes -= std::min(usage.free_page_bytes, lost);
+    usage.free_bytes -= std::min(usage.free_bytes, lost);
+  }
   return usage;
 }
 

@@ -157,6 +157,7 @@ class Ledger {
   void scrub(std::vector<uint32_t>& handles);
   void reap();
 
+  Result<> allow_by_plan_locked(uint64_t page_count) const;
   std::optional<uint32_t> take_pages_locked(uint64_t wanted);
   void free_block_locked(uint32_t handle);
   void begin_scrub_locked(uint32_t handle, uint64_t scrubber);

@@ -139,8 +139,8 @@ constexpr LedgerOffsets ledger_offsets(uint32_t page_count, uint32_t handle_coun
   at.handles = aligned(at.slots + sizeof(ProcessSlot) * kMaxProcesses);
   at.pages = aligned(at.handles + sizeof(HandleRecord) * handle_count);
   at.page_bits = aligned(at.pages + sizeof(PageRecord) * page_count);
-  at.handle_bits = aligned(at.page_bits + (page_count + 63) / 64 * 8);
-  at.whitelist = aligned(at.handle_bits + (handle_count + 63) / 64 * 8);
+  at.handle_bits = aligned(at.page_bits + uint64_t{8} * ((page_count + 63) / 64));
+  at.whitelist = aligned(at.handle_bits + uint64_t{8} * ((handle_count + 63) / 64));
   at.ipc = aligned(at.whitelist + sizeof(WhitelistBlock) * whitelist_count);
   at.total = (at.ipc + sizeof(IpcRecord) * kIpcKeys + 4095) & ~uint64_t{4095};
   return at;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "device/crash.h"
+#include "device/fault.h"
 #include "device/report.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -18,6 +19,7 @@ Node::Node(Config config) : config_(std::move(config)) {
   if (config_.directory.empty()) config_.directory = default_directory();
   report::configure(config_);
   arm_crash(config_.crash);
+  fault::arm(config_.faults, config_.seed);
 }
 
 Node::~Node() {

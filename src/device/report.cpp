@@ -117,9 +117,10 @@ std::string compose(const char* function, const Error& error) {
                      error.detail, rule.sentence, rule.fix, rule.name);
 }
 
-int raise_for(const char* function, const Error& error) {
+namespace {
+
+int raise(const char* function, const Error& error, int code) {
   const rules::Rule& rule = rules::get(error.rule);
-  const int code = rule.code(generation());
   Recent& recent = recent_failure();
   recent.message = compose(function, error);
   recent.rule = &rule;
@@ -127,7 +128,15 @@ int raise_for(const char* function, const Error& error) {
   return code;
 }
 
+}  // namespace
+
+int raise_for(const char* function, const Error& error) {
+  return raise(function, error, rules::get(error.rule).code(generation()));
+}
+
 int raise(const Error& error) { return raise_for(CallScope::current(), error); }
+
+int raise_with(const Error& error, int code) { return raise(CallScope::current(), error, code); }
 
 const char* recent() { return recent_failure().message.c_str(); }
 const rules::Rule* recent_rule() { return recent_failure().rule; }

@@ -31,6 +31,8 @@ class CallScope {
 int raise(const Error& error);
 // The same for a failure that surfaces later than the call that caused it: `function` is the call that did.
 int raise_for(const char* function, const Error& error);
+// The same with another code than the rule's own.
+int raise_with(const Error& error, int code);
 
 // Text of this thread's most recent failure; "" if there was none. Never null.
 const char* recent();

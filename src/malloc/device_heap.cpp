@@ -19,6 +19,16 @@ SmallHeap& DeviceHeap::small(uint32_t bank) {
   return *heap;
 }
 
+namespace {
+
+// Really, or because the fault plan has it so.
+bool is_full(const Result<Va>& result) {
+  return !result &&
+         (result.error().rule == RuleId::OutOfMemory || result.error().rule == RuleId::FaultCapacity);
+}
+
+}  // namespace
+
 Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family) {
   PLAT_TRY(vmm_.node().bank(bank));
   const BlockTag tag{plan.block_bytes, module, family};
@@ -36,12 +46,12 @@ Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module
                                          : allocate_large(actual, bank, tag, info);
   };
   auto start = attempt();
-  if (!start && start.error().rule == RuleId::OutOfMemory) {
+  if (is_full(start)) {
     // What is held for later, here and in pools, is needed now.
     const bool released = small(bank).release_idle();
     if ((reclaim_ && reclaim_(bank)) || released) start = attempt();
   }
-  if (!start && start.error().rule == RuleId::OutOfMemory && plan.falls_back) {
+  if (is_full(start) && plan.falls_back) {
     actual.pages = Pages::Normal;
     info.purpose = device::Purpose::SmallPages;
     if (auto fallback = attempt()) start = fallback;

@@ -43,7 +43,7 @@ std::optional<uint64_t> Locator::page_bytes(Va va) const {
   const std::lock_guard lock(vmm.mutex());
   const vmm::PageEntry entry = vmm.space().entry(va);
   if (entry.tag() != vmm::PageEntry::Mapped) return std::nullopt;
-  const vmm::Mapping& mapping = *vmm.space().mapping(entry.mapping());
+  const vmm::Mapping& mapping = vmm.space().live_mapping(entry.mapping());
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
     return vmm.space().reservation(mapping.reservation.load(std::memory_order_relaxed))->page_bytes;
   if (mapping.sub_blocks.load(std::memory_order_relaxed) != nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "device/fault.h"
 #include "rules/rules.h"
 #include "stream/report.h"
 #include "stream/scheduler.h"
@@ -25,6 +26,18 @@ struct Frame {
   Frame* outer;
 };
 thread_local Frame* t_frame = nullptr;
+
+// What a fault plan puts in front of work: the stream stands still, from when it gets here.
+struct Delay {
+  Clock::duration length;
+  Clock::time_point end{};
+
+  Result<bool> operator()() {
+    const auto now = Clock::now();
+    if (end == Clock::time_point{}) end = now + length;
+    return now >= end;
+  }
+};
 
 }  // namespace
 
@@ -56,8 +69,13 @@ Result<Position> Stream::push(Item&& item) {
   {
     std::lock_guard lock(mutex_);
     if (closed_) return fail(RuleId::StreamHandle, "stream", "the stream is being destroyed");
-    pending_.push(std::move(item));
     position = given_.load(std::memory_order_relaxed) + 1;
+    if (fault::armed()) [[unlikely]]
+      if (const auto delay = fault::take_delay()) {
+        pending_.push(PollStep{Delay{*delay}, {}});
+        ++position;
+      }
+    pending_.push(std::move(item));
     given_.store(position, std::memory_order_release);
     if (state_ == State::Idle) {
       state_ = State::Queued;
@@ -207,8 +225,11 @@ void Stream::step_task(Task& task) {
 
 Stream::Progress Stream::step_poll(PollStep& step) {
   Result<bool> result = step.poll();
-  if (!result) note(std::move(result).error());
-  if (!result || *result) return Progress::Done;
+  if (!result) {
+    note(std::move(result).error());
+    return Progress::Done;
+  }
+  if (*result) return Progress::Done;
   step.pause = step.pause == Clock::duration{} ? kPollPauseMin : std::min(step.pause * 2, kPollPauseMax);
   scheduler_.wake_at(shared_from_this(), Clock::now() + step.pause);
   return Progress::Wait;

@@ -65,14 +65,14 @@ bool AddressSpace::covers_granule(const Reservation& range, uint64_t granule) co
 }
 
 PageEntry AddressSpace::vacant(uint32_t reservation_index, Va page) const {
-  return covers_granule(*reservation(reservation_index), page.value / kGranuleBytes)
+  return covers_granule(live_reservation(reservation_index), page.value / kGranuleBytes)
              ? PageEntry{}
              : PageEntry::reserved(reservation_index);
 }
 
 // Writes or wipes the traces of a reservation in both tables.
 void AddressSpace::paint(uint32_t index, bool live) {
-  const Reservation& range = *reservation(index);
+  const Reservation& range = live_reservation(index);
   const uint64_t start = range.start.load(std::memory_order_relaxed);
   const uint64_t end = start + range.size_bytes.load(std::memory_order_relaxed);
   for (uint64_t at = start; at < end;) {
@@ -170,7 +170,7 @@ Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, 
 }
 
 void AddressSpace::release(uint32_t index) {
-  Reservation& range = *reservation(index);
+  Reservation& range = live_reservation(index);
   const uint64_t start = range.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = range.size_bytes.load(std::memory_order_relaxed);
   paint(index, false);

@@ -108,6 +108,12 @@ class AddressSpace {
   // Writers.
   Reservation* reservation(uint32_t index) { return reservations_.find(index); }
   Mapping* mapping(uint32_t index) { return mappings_.find(index); }
+
+  // Of an index that is known to be taken.
+  const Reservation& live_reservation(uint32_t index) const { return reservations_.at(index); }
+  const Mapping& live_mapping(uint32_t index) const { return mappings_.at(index); }
+  Reservation& live_reservation(uint32_t index) { return reservations_.at(index); }
+  Mapping& live_mapping(uint32_t index) { return mappings_.at(index); }
   // `expected` 0: anywhere at the alignment. The size is in whole pages.
   Result<uint32_t> reserve(uint64_t size_bytes, uint64_t alignment, Va expected);
   void release(uint32_t index);

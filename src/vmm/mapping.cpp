@@ -42,7 +42,7 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes) {
     const PageEntry entry = space_.entry(start + at);
     if (entry.tag() != PageEntry::Mapped) continue;
-    const Mapping& other = *space_.mapping(entry.mapping());
+    const Mapping& other = space_.live_mapping(entry.mapping());
     return fail(RuleId::MapOverlap, "virPtr", "[{:#x}, {:#x}) overlaps the mapping of {} bytes at {:#x}",
                 start.value, start.value + size_bytes, other.size_bytes.load(std::memory_order_relaxed),
                 other.start.load(std::memory_order_relaxed));
@@ -169,7 +169,7 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
 
 // Takes the mapping down, unless a copy is using it.
 Result<> Vmm::uninstall(uint32_t mapping_index) {
-  Mapping& mapping = *space_.mapping(mapping_index);
+  Mapping& mapping = space_.live_mapping(mapping_index);
   const uint64_t start = mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
   int32_t nobody = 0;
@@ -204,7 +204,7 @@ Result<Vmm::Leftover> Vmm::unmap_locked(Va start) {
   if (entry.tag() != PageEntry::Mapped)
     return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} is reserved, but nothing is mapped there",
                 start.value);
-  const Mapping& mapping = *space_.mapping(entry.mapping());
+  const Mapping& mapping = space_.live_mapping(entry.mapping());
   const uint64_t mapping_start = mapping.start.load(std::memory_order_relaxed);
   if (mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
     return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} was not mapped by aclrtMapMem", start.value);
@@ -274,7 +274,7 @@ Result<bool> Vmm::has_access(Va va, const aclrtMemLocation& location) {
   const PageEntry entry = space_.entry(va);
   if (entry.tag() != PageEntry::Mapped)
     return fail(RuleId::AccessUnmapped, "virPtr", "nothing is mapped at {:#x}", va.value);
-  const Mapping& mapping = *space_.mapping(entry.mapping());
+  const Mapping& mapping = space_.live_mapping(entry.mapping());
   if (type == ACL_MEM_LOCATION_TYPE_HOST) return mapping.host_access.load(std::memory_order_relaxed);
   return (mapping.device_access.load(std::memory_order_relaxed) >> location.id & 1) != 0;
 }
@@ -314,7 +314,7 @@ Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, uint32_t block
   PLAT_ASSIGN(bank, node_.bank(request.bank));
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, Va{0}));
-  Reservation& range = *space_.reservation(reservation);
+  Reservation& range = space_.live_reservation(reservation);
   range.internal = true;
   range.bank = request.bank;
   Region region;
@@ -334,7 +334,7 @@ Result<> Vmm::destroy_region(Va start) {
   {
     const std::lock_guard lock(mutex_);
     const PageEntry entry = space_.entry(start);
-    const Mapping& mapping = *space_.mapping(entry.mapping());
+    const Mapping& mapping = space_.live_mapping(entry.mapping());
     const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
     leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block};
     PLAT_TRY(uninstall(entry.mapping()));

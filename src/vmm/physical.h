@@ -40,7 +40,7 @@ class PhysicalTable {
   // A fresh entry with one reference, or nullptr when the table is full.
   Physical* add(PhysicalHandle& handle, uint32_t& index);
   Result<uint32_t> find(PhysicalHandle handle, std::string_view parameter);
-  Physical& at(uint32_t index) { return *table_.find(index); }
+  Physical& at(uint32_t index) { return table_.at(index); }
   PhysicalHandle handle_of(uint32_t index);
   void remove(uint32_t index);
   // The entry that holds a block, if there is one; UINT32_MAX otherwise.

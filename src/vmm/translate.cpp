@@ -77,7 +77,7 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
     const PageEntry entry = space.entry(at);
     if (entry.tag() != PageEntry::Mapped) [[unlikely]]
       return forward(hole(space, start, size_bytes, at, parameter));
-    const Mapping& mapping = *space.mapping(entry.mapping());
+    const Mapping& mapping = space.live_mapping(entry.mapping());
     if (!pin(mapping)) [[unlikely]] {
       if (space.entry(at).raw != entry.raw) continue;  // already gone, or something else by now
       return forward(hole(space, start, size_bytes, at, parameter));
@@ -108,7 +108,7 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
 
 void PinnedRange::unpin(Va end) {
   for (Va at = start_; at < end;) {
-    const Mapping& mapping = *space_->mapping(space_->entry(at).mapping());
+    const Mapping& mapping = space_->live_mapping(space_->entry(at).mapping());
     at = Va{mapping.start.load(std::memory_order_relaxed) +
             mapping.size_bytes.load(std::memory_order_relaxed)};
     unpin_one(mapping);  // last: from here on the mapping may go

@@ -71,7 +71,7 @@ class PagePin {
     if (core::kPageBytes - (start.value & (core::kPageBytes - 1)) < size_bytes) return;
     const PageEntry entry = space.entry(start);
     if (entry.tag() != PageEntry::Mapped) return;
-    const Mapping& mapping = *space.mapping(entry.mapping());
+    const Mapping& mapping = space.live_mapping(entry.mapping());
     int32_t users = mapping.users.load(std::memory_order_relaxed);
     if (users < 0 || !mapping.users.compare_exchange_strong(users, users + 1, std::memory_order_acquire))
       return;

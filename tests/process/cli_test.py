@@ -273,3 +273,33 @@ def test_clean_removes_what_nobody_uses_and_leaves_the_living_alone(machine):
     assert done.returncode == 0 and "in use, kept" in done.stdout
     assert control_files(machine) == [f"{machine.node}-dev0"]
     assert machine.info()["devices"][0]["holders"][0]["pid"] == holder.pid
+
+
+# faults
+
+
+def test_run_faults_add_up_and_say_so(machine, tmp_path):
+    plan = tmp_path / "plan.txt"
+    plan.write_text("# never\naclrtMapMem, nth=1000, kill\n")
+    done = machine.plat("run", "--fault", f"@{plan}", "--fault", "aclrtMallocPhysical, nth=1, fail=207001", "--",
+                        HOLDER, "0", "2")
+    assert done.returncode == 3  # as the program ends when it gets no memory
+    assert "clause 2 of the fault plan, 'aclrtMallocPhysical, nth=1, fail=207001', fired at call 1" in done.stderr
+
+
+def test_run_prints_the_seed_of_chance(machine):
+    done = machine.plat("run", "--fault", "any, chance=1, fail=507899", "--", HOLDER, "0", "2")
+    seed = done.stderr.split("PLAT_SEED=")[1].split()[0]
+    again = machine.plat("run", "--seed", seed, "--fault", "any, chance=1, fail=507899", "--", HOLDER, "0", "2")
+    assert f"seed {seed} " in again.stderr
+
+
+def test_run_kills_by_plan(machine):
+    done = machine.plat("run", "--fault", "aclrtMallocPhysical, nth=1, kill", "--", HOLDER, "0", "2")
+    assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def test_run_refuses_a_plan_that_makes_no_sense(machine):
+    done = machine.plat("run", "--fault", "malloc, sometimes", "--", HOLDER, "0", "2")
+    assert done.returncode == 2
+    assert "--fault malloc, sometimes: 'sometimes' is not understood" in done.stderr

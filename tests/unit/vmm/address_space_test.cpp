@@ -127,7 +127,6 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
   const auto reader = [&](uint64_t seed) {
     std::mt19937_64 random(seed);
     const AddressSpace& view = *space;
-    uint64_t found = 0;
     do {
       const uint64_t page = random() % kPages;
       const Va va = base + page * kPage + random() % kPage;
@@ -141,13 +140,13 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
       // The mapping may be another one by now, but never a torn one of this range.
       const uint64_t start = mapping->start.load(std::memory_order_acquire);
       EXPECT_TRUE(start >= base.value && start < base.value + kPages * kPage);
-      ++found;
+      seen.fetch_add(1, std::memory_order_relaxed);
     } while (!done);
-    seen += found;
   };
   std::thread first(reader, 1), second(reader, 2);
   std::mt19937_64 random(3);
-  for (int round = 0; round < kRounds; ++round) {
+  // On a busy machine the readers may come late.
+  for (int round = 0; round < kRounds || seen == 0; ++round) {
     for (uint64_t page = 0; page < kPages; page += 64)
       map(*space, fixed, base + page * kPage, 1 + random() % 64, 5);
     const uint32_t other = *space->reserve(some_size(random), kPage, Va{0});
@@ -157,7 +156,6 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
   done = true;
   first.join();
   second.join();
-  EXPECT_GT(seen.load(), 0u);
   EXPECT_EQ(space->mapping_count(), 0u);
 }
 

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# tidy.sh [FOLDER...]: clang-tidy over the sources of src/FOLDER, or over all of them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake --preset dev -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
+pattern=$([ $# -gt 0 ] && (IFS='|'; echo "($*)") || echo '[a-z]+')
+run-clang-tidy -quiet -p build/dev -j "$(nproc)" "/src/$pattern/[^/]*\.cpp$" 2>/dev/null

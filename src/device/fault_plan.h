@@ -1,0 +1,52 @@
+// A fault plan: what shall go wrong, and when. The text of PLAT_FAULT, understood.
+//
+//   malloc, nth=3, fail=207001            the third allocation fails
+//   memcpy, chance=0.01, fail=507899      about one copy in a hundred fails
+//   aclrtMemcpyAsync, nth=2, delay=50ms   the stream of the second copy stands still for a while
+//   any, nth=100, kill                    the process dies at its hundredth call
+//   capacity, after=64MiB, to=32MiB       once 64 MiB were allocated, the device has 32 MiB
+//
+// Clauses are separated by ';' or a line's end; '#' begins a comment. No plan is a healthy device.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plat::fault {
+
+enum class When : uint8_t { Nth, Every, Chance };
+enum class Lasts : uint8_t { Each, Once, Sticky };
+enum class Effect : uint8_t { Fail, Kill, Delay, Shrink };
+
+struct Clause {
+  std::string text;                // as the user wrote it, for messages
+  std::vector<std::string> calls;  // names; one that ends in '*' stands for all that begin like it
+  When when = When::Nth;
+  uint64_t count = 0;  // the n-th, or every k-th
+  double chance = 0;
+  Lasts lasts = Lasts::Each;
+  Effect effect = Effect::Fail;
+  int code = 0;
+  std::chrono::microseconds delay{};
+  uint64_t after_bytes = 0;
+  uint64_t to_bytes = 0;
+
+  bool applies_to(std::string_view call) const;
+};
+
+using Complain = std::function<void(std::string)>;
+// The clauses that make sense; each other one is a complaint.
+std::vector<Clause> parse_plan(std::string_view text, const Complain& complain);
+
+// A word that stands for several calls, for documentation and help.
+struct Group {
+  const char* word;
+  std::vector<std::string> calls;
+};
+const std::vector<Group>& groups();
+
+}  // namespace plat::fault
