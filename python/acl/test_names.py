@@ -1,0 +1,69 @@
+"""The module, its types and the documented names agree."""
+import pathlib
+import re
+
+import acl
+import pytest
+
+STUBS = pathlib.Path(__file__).parent / "acl-stubs"
+DOCUMENTED = {
+    "rt": """malloc malloc_align32 malloc_cached malloc_with_cfg malloc_for_task_scheduler free malloc_host malloc_host_with_cfg
+        free_host get_mem_info mem_flush mem_invalidate memcpy memcpy_async memcpy_async_with_condition memcpy2d memcpy2d_async
+        memset memset_async get_memcpy_desc_size set_memcpy_desc memcpy_async_with_desc reserve_mem_address release_mem_address
+        malloc_physical free_physical map_mem unmap_mem mem_get_allocation_granularity mem_export_to_shareable_handle
+        mem_set_pid_to_shareable_handle mem_import_from_shareable_handle device_get_bare_tgid pointer_get_attributes host_register
+        host_register_v2 host_get_device_pointer host_unregister ipc_mem_get_export_key ipc_mem_set_import_pid ipc_mem_close
+        ipc_mem_import_by_key value_write value_wait cmo_async device_can_access_peer device_enable_peer_access
+        device_disable_peer_access set_device reset_device get_device get_device_count get_run_mode create_context create_stream
+        create_event stream_query destroy_stream synchronize_stream record_event stream_wait_event synchronize_event""",
+    "media": "dvpp_malloc dvpp_malloc_with_cfg dvpp_free",
+    "himpi": "dvpp_malloc dvpp_free",
+    "util": "bytes_to_ptr ptr_to_bytes numpy_to_ptr ptr_to_numpy",
+}
+BEYOND = """free_with_dev_sync mem_set_access mem_get_access mem_map_no_access mem_retain_allocation_handle
+    mem_get_allocation_properties_from_handle mem_get_address_range mem_export_to_shareable_handle_v2
+    mem_set_pid_to_shareable_handle_v2 mem_import_from_shareable_handle_v2 reserve_mem_address_no_uc_memory mem_pool_create
+    mem_pool_destroy mem_pool_set_attr mem_pool_get_attr mem_pool_malloc_async mem_pool_free_async mem_pool_trim_to""".split()
+
+
+def functions(module):
+    return {name for name in vars(module) if callable(getattr(module, name)) and not name.startswith("_")}
+
+
+def in_stub(name):
+    return set(re.findall(r"^def (\w+)\(", (STUBS / f"{name}.pyi").read_text(), re.M))
+
+
+@pytest.mark.parametrize("group", DOCUMENTED)
+def test_every_documented_name_is_there(group):
+    assert set(DOCUMENTED[group].split()) <= functions(getattr(acl, group))
+
+
+def test_so_are_the_calls_that_pyacl_never_bound():
+    assert set(BEYOND) <= functions(acl.rt)
+
+
+@pytest.mark.parametrize("group", ["rt", "media", "himpi", "util"])
+def test_module_and_types_agree(group):
+    assert functions(getattr(acl, group)) == in_stub(group)
+
+
+def test_the_types_of_the_top_level():
+    assert functions(acl) == in_stub("__init__")
+    constants = set(re.findall(r"^(ACL_\w+): int", (STUBS / "__init__.pyi").read_text(), re.M))
+    assert constants == {name for name in vars(acl) if name.startswith("ACL_")}
+
+
+@pytest.mark.parametrize("group", ["rt", "media", "himpi", "util"])
+def test_every_function_says_what_it_does(group):
+    for name in functions(getattr(acl, group)):
+        signature, _, text = getattr(getattr(acl, group), name).__doc__.partition("\n\n")
+        assert text.strip(), name
+        parameters = re.findall(r"\((.*)\) ->", signature)[0]
+        assert "arg0" not in parameters, name
+
+
+def test_constants_have_the_values_of_c():
+    assert (acl.ACL_SUCCESS, acl.ACL_MEMCPY_HOST_TO_DEVICE, acl.ACL_HBM_MEM_HUGE) == (0, 1, 4)
+    assert (acl.ACL_ERROR_RT_PARAM_INVALID, acl.ACL_ERROR_RT_MEMORY_ALLOCATION) == (107000, 207001)
+    assert acl.ACL_HOST_REG_PINNED == 0x10000000
