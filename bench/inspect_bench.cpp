@@ -71,7 +71,8 @@ double measure(const std::string& trace) {
     std::exit(1);
   }
   std::printf(" %10.1f bytes an event (target %.0f)",
-              static_cast<double>(reader->info().bytes) / static_cast<double>(reader->info().events), kBytesTarget);
+              static_cast<double>(reader->info().bytes) / static_cast<double>(reader->info().events),
+              kBytesTarget);
   return plat::bench::median(costs);
 }
 

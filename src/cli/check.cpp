@@ -90,6 +90,7 @@ int tell(const Options& options, const CheckAnswer& answer) {
     if (!write_file(options.log_file, text)) return kAskedWrongly;
   } else {
     fmt::print(options.traces.empty() && !options.json ? stderr : stdout, "{}", text);
+    std::fflush(stdout);  // we may end as the program did, at once
   }
   if (!options.junit.empty() && !write_file(options.junit, inspect::to_junit(answer.findings)))
     return kAskedWrongly;

@@ -20,7 +20,7 @@ struct Streams {
     MUST(aclrtMemPoolCreate(&pool, &props));
   }
   ~Streams() {
-    MUST(aclrtSynchronizeDevice());
+    aclrtSynchronizeDevice();  // tells of the task that failed, where one was planted
     MUST(aclrtMemPoolDestroy(pool));
     MUST(aclrtDestroyEvent(event));
     MUST(aclrtDestroyStream(first));

@@ -15,8 +15,11 @@ std::string bytes(uint64_t count) { return fmt::format("{} byte{}", count, count
 }  // namespace
 
 void Checker::add_neighbours(Finding& finding, const Ranges& ranges, uint64_t address) const {
+  // The block itself has been named.
+  const uint64_t named = finding.related.empty() ? 0 : finding.related.front().born.event;
   Ranges::Range range;
-  if (ranges.find_before(address, range) && address - range.end <= kReach)
+  if (ranges.find_before(address, range) && address - range.end <= kReach &&
+      model_.object(range.value).born.event != named)
     finding.related.push_back(Related::of("before", model_.object(range.value)));
   if (ranges.find_after(address, range) && range.start - address <= kReach)
     finding.related.push_back(Related::of("next", model_.object(range.value)));

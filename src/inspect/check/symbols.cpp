@@ -91,7 +91,9 @@ std::vector<Frame> Symbols::frames_of(uint32_t stack) {
 }
 
 std::string to_text(const Frame& frame) {
+  constexpr size_t kNameMax = 100;  // names of templates go on for lines
   std::string text = frame.function.empty() ? fmt::format("{:#x}", frame.address) : frame.function;
+  if (text.size() > kNameMax) text = text.substr(0, kNameMax - 3) + "...";
   if (frame.line != 0) return fmt::format("{} at {}:{}", text, frame.file, frame.line);
   return frame.module.empty() ? text : fmt::format("{} in {}", text, frame.module);
 }

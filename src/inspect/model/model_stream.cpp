@@ -8,11 +8,17 @@ namespace {
 // The default stream of a device, under a number that no handle has.
 uint64_t default_stream(int32_t device) { return ~uint64_t{0} - static_cast<uint32_t>(device); }
 
-// Whether a wait or a question ended with "it is done".
+// What a wait returns whose time has run out.
+constexpr int kStreamTimeout = 507046;
+constexpr int kEventTimeout = 507047;
+
+// Whether a wait or a question ended with "it is done". A wait that reports the failure of a task is over
+// too.
 bool is_complete(const Event& event) {
-  if (!event.succeeded()) return false;
-  if (event.op == Op::aclrtStreamQuery || event.op == Op::aclrtQueryEvent) return event[1] == 0;
-  if (event.op == Op::aclrtQueryEventStatus) return event[1] == 1;
+  if (event.result == kStreamTimeout || event.result == kEventTimeout) return false;
+  if (event.op == Op::aclrtStreamQuery || event.op == Op::aclrtQueryEvent)
+    return event.succeeded() && event[1] == 0;
+  if (event.op == Op::aclrtQueryEventStatus) return event.succeeded() && event[1] == 1;
   return true;
 }
 
