@@ -34,11 +34,19 @@ Action add_run(CLI::App& app, const Program& program);
 Action add_rules(CLI::App& app, const Program& program);
 Action add_replay(CLI::App& app, const Program& program);
 Action add_clean(CLI::App& app, const Program& program);
+Action add_record(CLI::App& app, const Program& program);
+Action add_check(CLI::App& app, const Program& program);
+Action add_report(CLI::App& app, const Program& program);
+Action add_top(CLI::App& app, const Program& program);
 
 extern const char* const kInfoExamples;
 extern const char* const kRunExamples;
 extern const char* const kRulesExamples;
 extern const char* const kReplayExamples;
 extern const char* const kCleanExamples;
+extern const char* const kRecordExamples;
+extern const char* const kCheckExamples;
+extern const char* const kReportExamples;
+extern const char* const kTopExamples;
 
 }  // namespace plat::cli

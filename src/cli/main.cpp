@@ -22,6 +22,10 @@ constexpr const char* kVersion =
 const std::array kCommands = {
     Command{"info", "Show the devices, and what each process holds", kInfoExamples, add_info},
     Command{"run", "Run a program on the software device", kRunExamples, add_run},
+    Command{"check", "Run a program and say what it does wrong with memory", kCheckExamples, add_check},
+    Command{"record", "Run a program and write down what it does with memory", kRecordExamples, add_record},
+    Command{"report", "Show what happened to memory in a trace", kReportExamples, add_report},
+    Command{"top", "Show memory as it is now, again and again", kTopExamples, add_top},
     Command{"rules", "Explain the rules that errors cite", kRulesExamples, add_rules},
     Command{"replay", "Run a trace of allocations against the pool", kReplayExamples, add_replay},
     Command{"clean", "Remove what machines that nobody uses have left", kCleanExamples, add_clean},
@@ -31,6 +35,11 @@ constexpr const char* kFooter =
     "\n'plat COMMAND --help' shows the options of a command, with examples.\n"
     "'plat run --settings' lists every setting of the software device.";
 
+// Those that run one, after '--'.
+bool takes_program(std::string_view command) {
+  return command == "run" || command == "record" || command == "check";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,7 +48,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   Program program;
-  if (argc > 1 && std::string_view(argv[1]) == "run") {
+  if (argc > 1 && takes_program(argv[1])) {
     char** const dashes = std::find(argv, argv + argc, std::string_view("--"));
     if (dashes != argv + argc) program.assign(dashes + 1, argv + argc);
     argc = static_cast<int>(dashes - argv);
@@ -68,10 +77,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     fmt::print(stderr, "plat: {}\n", wrong.what());
     const auto chosen = app.get_subcommands();
-    if (!chosen.empty() && chosen.front()->get_name() == "run" &&
+    if (!chosen.empty() && takes_program(chosen.front()->get_name()) &&
         wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
       fmt::print(stderr,
-                 "The program and its arguments go after '--': plat run [OPTIONS] -- PROGRAM ARGUMENTS\n");
+                 "The program and its arguments go after '--': plat {} [OPTIONS] -- PROGRAM ARGUMENTS\n",
+                 chosen.front()->get_name());
     fmt::print(stderr, "'plat {}--help' shows what can be asked, with examples.\n",
                chosen.empty() ? "" : chosen.front()->get_name() + " ");
     return kAskedWrongly;

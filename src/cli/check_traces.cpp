@@ -1,0 +1,65 @@
+#include "cli/check_traces.h"
+
+#include <fmt/format.h>
+
+namespace plat::cli {
+
+namespace {
+
+void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bool ended,
+               CheckAnswer& answer) {
+  const std::string who = fmt::format("pid {}", info.pid);
+  if (info.lost > 0)
+    answer.notes.push_back(fmt::format("{}: {} events were lost; findings may be wrong", who, info.lost));
+  if (info.damaged > 0)
+    answer.notes.push_back(fmt::format("{}: {} chunks of the trace are damaged", who, info.damaged));
+  if (!ended && totals.live_bytes > 0)
+    answer.notes.push_back(
+        fmt::format("{}: the trace does not reach the program's end, so leaks are not judged", who));
+  if (totals.failed_calls > 0)
+    answer.notes.push_back(fmt::format("{}: {} calls returned an error", who, totals.failed_calls));
+}
+
+}  // namespace
+
+bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& answer) {
+  std::string problem;
+  const auto source = inspect::source_of_file(path, problem);
+  auto reader = source ? inspect::Reader::open(*source, problem) : std::nullopt;
+  if (!reader) {
+    fmt::print(stderr, "plat: {}: {}\n", path, problem);
+    return false;
+  }
+  ++answer.traces;
+  inspect::CheckOptions options = request.options;
+  options.ended = reader->info().ended || request.ended_by_itself;
+  inspect::Checker checker(options);
+  inspect::Event event;
+  while (reader->next(event)) checker.apply(event);
+  checker.finish();
+  inspect::Symbols symbols(reader->info());
+  for (inspect::Finding finding : checker.findings()) {
+    finding.pid = reader->info().pid;
+    finding.program = reader->info().program;
+    inspect::Json json = inspect::to_json(finding, symbols);
+    if (request.suppressions.covers(json)) {
+      ++answer.suppressed;
+      continue;
+    }
+    ++(json["severity"] == "error" ? answer.errors : answer.warnings);
+    answer.findings.push_back(std::move(json));
+  }
+  const inspect::Totals& totals = checker.totals();
+  answer.events += totals.events;
+  answer.peak_bytes = std::max(answer.peak_bytes, totals.peak_bytes);
+  answer.live_bytes += totals.live_bytes;
+  add_notes(reader->info(), totals, options.ended, answer);
+  return true;
+}
+
+void finish_check(CheckRequest& request, CheckAnswer& answer) {
+  for (const std::string& line : request.suppressions.unused())
+    answer.notes.push_back(fmt::format("this suppression covered nothing: {}", line));
+}
+
+}  // namespace plat::cli

@@ -1,0 +1,37 @@
+// Traces in, findings out: the part of plat check that needs no program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inspect/check/checker.h"
+#include "inspect/check/suppressions.h"
+#include "inspect/check/told.h"
+
+namespace plat::cli {
+
+struct CheckRequest {
+  inspect::CheckOptions options;
+  inspect::Suppressions suppressions;
+  bool ended_by_itself = false;  // known to have, even if the trace does not say so
+};
+
+struct CheckAnswer {
+  std::vector<inspect::Json> findings;
+  std::vector<std::string> notes;
+  size_t traces = 0;
+  size_t errors = 0;
+  size_t warnings = 0;
+  size_t suppressed = 0;
+  uint64_t events = 0;
+  uint64_t peak_bytes = 0;  // of the process that had the most
+  uint64_t live_bytes = 0;  // of all
+};
+
+// Adds what one trace shows. False, with a line on stderr, if it is none.
+bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& answer);
+
+// After the last one: what is to be said about the request itself.
+void finish_check(CheckRequest& request, CheckAnswer& answer);
+
+}  // namespace plat::cli

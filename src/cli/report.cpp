@@ -1,0 +1,63 @@
+// plat report: what happened to memory, for people.
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+#include "cli/report_view.h"
+
+namespace plat::cli {
+
+const char* const kReportExamples =
+    "\nOf each process: device memory over time, who held it at the peak (by kind, pool and call stack), "
+    "what was\n"
+    "allocated most often, how much of that went before anything else came (temporary), and how the heaps "
+    "and the\n"
+    "reserved ranges are cut up. 'Holes' is the part of the free bytes that the largest free range does not "
+    "have.\n"
+    "\nExamples:\n"
+    "  plat report plat.trace               in the terminal\n"
+    "  plat report plat.trace plat.trace.*  of all its processes\n"
+    "  plat report --json plat.trace        for tools, sizes in bytes\n"
+    "  plat report --rows 30 --frames 8 plat.trace";
+
+namespace {
+
+struct Options {
+  std::vector<std::string> traces;
+  bool json = false;
+  ReportView view;
+};
+
+int report(const Options& options) {
+  inspect::Json list = inspect::Json::array();
+  std::string text;
+  for (const std::string& path : options.traces) {
+    std::string problem;
+    const auto source = inspect::source_of_file(path, problem);
+    const auto made = source ? inspect::make_report(*source, problem) : std::nullopt;
+    if (!made) {
+      fmt::print(stderr, "plat: {}: {}\n", path, problem);
+      return kAskedWrongly;
+    }
+    inspect::Symbols symbols(made->info);
+    if (options.json) {
+      list.push_back(report_json(*made, symbols, options.view));
+    } else {
+      text += (text.empty() ? "" : "\n") + report_text(*made, symbols, options.view);
+    }
+  }
+  fmt::print("{}", options.json ? inspect::to_line(list) + "\n" : text);
+  return kDone;
+}
+
+}  // namespace
+
+Action add_report(CLI::App& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("trace", options->traces, "Traces of plat record")->type_name("TRACE")->required();
+  app.add_flag("--json", options->json, "As JSON: a list with one report for each trace");
+  app.add_option("--rows", options->view.rows, "Lines of each list (10)");
+  app.add_option("--frames", options->view.frames, "Frames of each stack (3)");
+  return [options] { return report(*options); };
+}
+
+}  // namespace plat::cli

@@ -1,0 +1,173 @@
+#include "cli/report_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace plat::cli {
+
+namespace {
+
+using inspect::Json;
+
+// The most that lived in each column's time.
+std::vector<uint64_t> columns_of(const inspect::Report& report, size_t width) {
+  std::vector<uint64_t> columns(width, 0);
+  const uint64_t end = std::max<uint64_t>(report.end_ns, 1);
+  uint64_t before = 0;
+  size_t reached = 0;
+  for (const auto& [time, bytes] : report.timeline) {
+    const auto column =
+        std::min<size_t>(width - 1, static_cast<size_t>(static_cast<long double>(time) / end * width));
+    for (; reached < column; ++reached) columns[reached + 1] = std::max(columns[reached + 1], before);
+    columns[column] = std::max(columns[column], bytes);
+    before = bytes;
+  }
+  for (; reached + 1 < width; ++reached) columns[reached + 1] = std::max(columns[reached + 1], before);
+  return columns;
+}
+
+std::string graph(const inspect::Report& report, size_t width) {
+  constexpr size_t kRows = 8;
+  static const char* const kParts[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const auto columns = columns_of(report, width);
+  const long double peak = static_cast<long double>(std::max<uint64_t>(report.peak_bytes, 1));
+  std::string text;
+  for (size_t row = kRows; row-- > 0;) {
+    text += row == kRows - 1 ? fmt::format("{:>10} |", format_bytes(report.peak_bytes)) : "           |";
+    for (const uint64_t bytes : columns) {
+      const long double height =
+          static_cast<long double>(bytes) / peak * kRows - static_cast<long double>(row);
+      text += kParts[static_cast<size_t>(std::clamp<long double>(height * 8, 0, 8))];
+    }
+    text += '\n';
+  }
+  text += fmt::format("{:>10} +{}\n{:>12}{:>{}.3f} ms\n", "0", std::string(width, '-'), "0",
+                      static_cast<double>(report.end_ns) / 1e6, width - 3);
+  return text;
+}
+
+void add_stack(std::string& text, inspect::Symbols& symbols, const inspect::Site& site, size_t frames) {
+  const auto named = symbols.frames_of(site.stack);
+  for (size_t i = 0; i < named.size() && i < frames; ++i)
+    text += fmt::format("        {}\n", to_text(named[i]));
+}
+
+std::string title_of(const inspect::Owner& owner) {
+  return fmt::format("{}{}", name_of(owner.kind), owner.name.empty() ? "" : " of '" + owner.name + "'");
+}
+
+void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t rows) {
+  for (size_t i = 0; i < all.size() && i < rows; ++i) {
+    const inspect::Holes& holes = all[i];
+    text += fmt::format(
+        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free ranges, {:.0f} % holes\n",
+        name_of(holes.kind), holes.start, format_bytes(holes.size), format_bytes(holes.used_bytes),
+        format_bytes(holes.largest_free), holes.free_ranges, holes.share() * 100);
+  }
+  if (all.size() > rows) text += fmt::format("  ... and {} more (--rows)\n", all.size() - rows);
+}
+
+Json to_json(const inspect::Owner& owner, inspect::Symbols& symbols) {
+  return {{"kind", name_of(owner.kind)},    {"owner", owner.name},
+          {"live_count", owner.live_count}, {"live_bytes", owner.live_bytes},
+          {"allocations", owner.births},    {"allocated_bytes", owner.born_bytes},
+          {"temporary", owner.temporary},   {"site", inspect::to_json(owner.site, symbols)}};
+}
+
+Json to_json(const std::vector<inspect::Holes>& all) {
+  Json list = Json::array();
+  for (const inspect::Holes& holes : all)
+    list.push_back({{"kind", name_of(holes.kind)},
+                    {"owner", holes.name},
+                    {"address", fmt::format("{:#x}", holes.start)},
+                    {"bytes", holes.size},
+                    {"used_bytes", holes.used_bytes},
+                    {"largest_free_bytes", holes.largest_free},
+                    {"free_ranges", holes.free_ranges},
+                    {"hole_share", holes.share()}});
+  return list;
+}
+
+}  // namespace
+
+std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
+  std::string text = fmt::format("Process {}: {}\n{} events in {:.3f} ms, {} moved by copies and fills",
+                                 report.info.pid, report.info.program, report.events,
+                                 static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
+  if (report.failed_calls > 0) text += fmt::format(", {} calls failed", report.failed_calls);
+  text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} at the end\n\n",
+                      format_bytes(report.peak_bytes), static_cast<double>(report.peak_ns) / 1e6,
+                      format_bytes(report.live_bytes));
+  if (!report.timeline.empty()) text += graph(report, view.width);
+  text += fmt::format("\n{:<20} {:>12} {:>12} {:>12} {:>12}\n", "kind", "made", "left", "left bytes", "peak");
+  for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
+    const inspect::KindTotals& totals = report.kinds[kind];
+    if (totals.births == 0) continue;
+    text += fmt::format("{:<20} {:>12} {:>12} {:>12} {:>12}\n", name_of(static_cast<inspect::Kind>(kind)),
+                        totals.births, totals.live, format_bytes(totals.live_bytes),
+                        format_bytes(totals.peak_bytes));
+  }
+  text += "\nWho held it at the peak\n";
+  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i) {
+    const inspect::Owner& owner = report.at_peak[i];
+    text +=
+        fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count, title_of(owner));
+    add_stack(text, symbols, owner.site, view.frames);
+  }
+  text += "\nWhat came most often\n";
+  for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i) {
+    const inspect::Owner& owner = report.owners[i];
+    text += fmt::format("  {:>8} times {}, {} together, {} of them temporary\n", owner.births,
+                        title_of(owner), format_bytes(owner.born_bytes), owner.temporary);
+    add_stack(text, symbols, owner.site, view.frames);
+  }
+  if (!report.holes_at_peak.empty()) text += "\nHoles at the peak\n";
+  add_holes(text, report.holes_at_peak, view.rows);
+  if (!report.holes_at_end.empty()) text += "\nHoles at the end\n";
+  add_holes(text, report.holes_at_end, view.rows);
+  std::map<std::string, std::vector<const inspect::Mark*>> marks;
+  for (const inspect::Mark& mark : report.marks) marks[mark.text].push_back(&mark);
+  if (!marks.empty()) text += "\nDevice memory from mark to mark\n";
+  for (const auto& [name, list] : marks)
+    text += fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
+                        format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  return text;
+}
+
+Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
+  Json json{{"pid", report.info.pid},          {"program", report.info.program},
+            {"events", report.events},         {"failed_calls", report.failed_calls},
+            {"duration_ns", report.end_ns},    {"copied_bytes", report.copied_bytes},
+            {"peak_bytes", report.peak_bytes}, {"peak_ns", report.peak_ns},
+            {"live_bytes", report.live_bytes}, {"complete", report.info.ended},
+            {"lost_events", report.info.lost}};
+  Json& kinds = json["kinds"] = Json::object();
+  for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
+    const inspect::KindTotals& totals = report.kinds[kind];
+    if (totals.births == 0) continue;
+    kinds[name_of(static_cast<inspect::Kind>(kind))] = {{"made", totals.births},
+                                                        {"left", totals.live},
+                                                        {"left_bytes", totals.live_bytes},
+                                                        {"peak_bytes", totals.peak_bytes}};
+  }
+  Json& peak = json["at_peak"] = Json::array();
+  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i)
+    peak.push_back(to_json(report.at_peak[i], symbols));
+  Json& churn = json["churn"] = Json::array();
+  for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i)
+    churn.push_back(to_json(report.owners[i], symbols));
+  json["fragmentation_at_peak"] = to_json(report.holes_at_peak);
+  json["fragmentation_at_end"] = to_json(report.holes_at_end);
+  Json& timeline = json["timeline"] = Json::array();
+  for (const auto& [time, bytes] : report.timeline) timeline.push_back(Json::array({time, bytes}));
+  Json& marks = json["marks"] = Json::array();
+  for (const inspect::Mark& mark : report.marks)
+    marks.push_back({{"text", mark.text}, {"time_ns", mark.time_ns}, {"live_bytes", mark.live_bytes}});
+  return json;
+}
+
+}  // namespace plat::cli

@@ -1,0 +1,21 @@
+// A report of memory, for the terminal and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "inspect/check/told.h"
+#include "inspect/report/report.h"
+
+namespace plat::cli {
+
+struct ReportView {
+  size_t rows = 10;
+  size_t frames = 3;
+  size_t width = 72;  // of the graph
+};
+
+std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view);
+inspect::Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view);
+
+}  // namespace plat::cli

@@ -1,0 +1,153 @@
+// plat top: memory as it is now, again and again.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/info_view.h"
+#include "cli/live_trace.h"
+#include "cli/report_view.h"
+#include "cli/settings.h"
+#include "os/process.h"
+
+namespace plat::cli {
+
+const char* const kTopExamples =
+    "\nOf every process on the machine: how much of each device it holds. That needs nothing of the process. "
+    "Of a\n"
+    "process that plat record has started also who in it holds what; --pid finds its trace while it runs. A "
+    "process\n"
+    "that was started without the recorder cannot be looked into later.\n"
+    "\nExamples:\n"
+    "  plat top                     devices and processes, every second; Ctrl-C ends it\n"
+    "  plat top --pid 4711          also what happens inside this one\n"
+    "  plat top plat.trace          the same, by its trace\n"
+    "  plat top --once --json       one look, for scripts";
+
+namespace {
+
+struct Options {
+  std::string trace;
+  int pid = 0;
+  std::string node;
+  bool once = false;
+  bool json = false;
+  double interval_s = 1;
+  ReportView view{.rows = 8, .frames = 2};
+};
+
+volatile std::sig_atomic_t g_stop = 0;
+
+std::string devices_text(const MachineView& machine) {
+  std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
+                                 machine.config.node, "device", "capacity", "used");
+  for (const DeviceLine& line : machine.lines) {
+    const device::DeviceView& view = line.seen.view;
+    if (line.seen.state != device::ObserveState::Live) continue;
+    text += fmt::format("{:<8} {:>12} {:>12}  {}\n", line.is_host ? "host" : std::to_string(line.number),
+                        format_bytes(view.capacity_bytes),
+                        format_bytes(view.capacity_bytes - view.free_bytes), view.holders.size());
+    for (const device::Holder& holder : view.holders)
+      text += fmt::format("{:>21} {:>12}  {} in {} blocks\n", holder.pid, format_bytes(holder.bytes),
+                          holder.name, holder.blocks);
+  }
+  return text;
+}
+
+inspect::Json devices_json(const MachineView& machine) {
+  inspect::Json list = inspect::Json::array();
+  for (const DeviceLine& line : machine.lines) {
+    const device::DeviceView& view = line.seen.view;
+    if (line.seen.state != device::ObserveState::Live) continue;
+    inspect::Json one{{"device", line.is_host ? inspect::Json("host") : inspect::Json(line.number)},
+                      {"capacity_bytes", view.capacity_bytes},
+                      {"used_bytes", view.capacity_bytes - view.free_bytes}};
+    one["processes"] = inspect::Json::array();
+    for (const device::Holder& holder : view.holders)
+      one["processes"].push_back(
+          {{"pid", holder.pid}, {"name", holder.name}, {"bytes", holder.bytes}, {"blocks", holder.blocks}});
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+// What one look shows; false if the trace cannot be read.
+bool look(const Options& options, const device::Config& config, std::string& shown) {
+  const MachineView machine = look_at(config);
+  std::optional<inspect::Report> report;
+  if (!options.trace.empty()) {
+    std::string problem;
+    const auto source = inspect::source_of_file(options.trace, problem);
+    if (source) report = inspect::make_report(*source, problem);
+    if (!report) {
+      fmt::print(stderr, "plat: {}: {}\n", options.trace, problem);
+      return false;
+    }
+  }
+  if (options.json) {
+    inspect::Json json{{"devices", devices_json(machine)}};
+    if (report) {
+      inspect::Symbols symbols(report->info);
+      json["process"] = report_json(*report, symbols, options.view);
+    }
+    shown = inspect::to_line(json) + "\n";
+    return true;
+  }
+  shown = devices_text(machine);
+  if (report) {
+    inspect::Symbols symbols(report->info);
+    shown += "\n" + report_text(*report, symbols, options.view);
+  }
+  return true;
+}
+
+int watch(Options& options) {
+  device::Config config =
+      settings_with(options.node.empty() ? std::map<std::string, std::string>{}
+                                         : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
+  if (!settings_make_sense(config)) return kAskedWrongly;
+  if (options.pid != 0 && options.trace.empty()) {
+    options.trace = trace_of_process(options.pid);
+    if (options.trace.empty()) {
+      fmt::print(stderr,
+                 "plat: pid {} writes no trace: it is not there, is not ours to look at, or was started "
+                 "without the\n"
+                 "recorder. 'plat record -- PROGRAM' starts it with.\n",
+                 options.pid);
+      return kBadNews;
+    }
+  }
+  std::signal(SIGINT, [](int) { g_stop = 1; });
+  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  for (;;) {
+    std::string shown;
+    if (!look(options, config, shown)) return kAskedWrongly;
+    if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
+    fmt::print("{}", shown);
+    std::fflush(stdout);
+    if (options.once || g_stop != 0) return kDone;
+    os::sleep_microseconds(static_cast<uint32_t>(options.interval_s * 1e6));
+    if (g_stop != 0) return kDone;
+    if (options.pid != 0 && os::start_time_of(options.pid) == 0)
+      options.once = true;  // it has ended: a last look
+  }
+}
+
+}  // namespace
+
+Action add_top(CLI::App& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("trace", options->trace, "The trace of a process, to look inside it")->type_name("TRACE");
+  app.add_option("--pid", options->pid, "A recorded process, to look inside it")->type_name("PID");
+  app.add_option("--node", options->node, "Which machine to look at")->type_name("NAME");
+  app.add_flag("--once", options->once, "Look once and end");
+  app.add_flag("--json", options->json, "As JSON, one line a look");
+  app.add_option("--interval", options->interval_s, "Seconds between looks (1)")
+      ->check(CLI::Range(0.05, 3600.0));
+  app.add_option("--rows", options->view.rows, "Lines of each list (8)");
+  return [options] { return watch(*options); };
+}
+
+}  // namespace plat::cli

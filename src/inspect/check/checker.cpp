@@ -1,0 +1,119 @@
+#include "inspect/check/checker.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace plat::inspect {
+
+void Checker::add(Finding finding) {
+  if (!options_.warnings && rule_of(finding.rule).severity == Severity::Warning) return;
+  const uint64_t key = (uint64_t{finding.site.stack} << 8) | static_cast<uint64_t>(finding.rule);
+  const auto [first, last] = index_.equal_range(key);
+  for (auto at = first; at != last; ++at) {
+    Finding& known = findings_[at->second];
+    if (!known.is_like(finding)) continue;
+    ++known.count;
+    known.bytes += finding.bytes;
+    return;
+  }
+  index_.emplace(key, findings_.size());
+  findings_.push_back(std::move(finding));
+}
+
+Finding Checker::about(const Access& access, RuleId rule, std::string detail) const {
+  Finding finding;
+  finding.rule = rule;
+  finding.detail = std::move(detail);
+  finding.site = Site::of(access.event);
+  finding.result = access.event.result;
+  finding.address = access.address;
+  finding.size = access.size;
+  finding.stream = access.stream;
+  finding.on_stream = access.asynchronous;
+  return finding;
+}
+
+void Checker::problem(Problem problem) {
+  const bool unpaired =
+      problem.rule == RuleId::FreeUnknown && problem.object == 0 && problem.event.succeeded();
+  if (unpaired) return;  // the device took it, so it was obtained before the recorder came
+  Finding finding;
+  finding.rule = problem.rule;
+  finding.detail = std::move(problem.detail);
+  finding.site = Site::of(problem.event);
+  finding.result = problem.event.result;
+  finding.address = problem.address;
+  finding.size = problem.size;
+  if (problem.object != 0) finding.related.push_back(Related::of("concerned", model_.object(problem.object)));
+  if (problem.other != 0) finding.related.push_back(Related::of("other", model_.object(problem.other)));
+  if (problem.rule == RuleId::OrderFreeInFlight)
+    for (const Use& use : model_.object(problem.object).uses) {
+      if (model_.order().is_before(use.position, Order::kHost)) continue;
+      Related work = finding.related.front();
+      work.role = "used by";
+      work.born = use.site;
+      work.died = {};
+      finding.related.push_back(work);
+      break;
+    }
+  add(std::move(finding));
+}
+
+void Checker::event(const Event& event) {
+  ++totals_.events;
+  if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
+  if (event.op == Op::mstxMark) sample_growth(event);
+}
+
+void Checker::born(const Object& object) {
+  Group& group = groups_[{object.kind, object.born.stack}];
+  ++group.count;
+  group.bytes += object.size;
+  group_sites_.try_emplace({object.kind, object.born.stack}, object.born);
+  if (object.kind == Kind::Region && options_.pedantic) check_region_shape(object);
+  if (!takes_device_memory(object.kind) || object.imported) return;
+  totals_.live_bytes += object.size;
+  if (totals_.live_bytes <= totals_.peak_bytes) return;
+  const bool crosses = options_.max_peak != 0 && totals_.peak_bytes <= options_.max_peak &&
+                       totals_.live_bytes > options_.max_peak;
+  totals_.peak_bytes = totals_.live_bytes;
+  totals_.peak_ns = object.born.time_ns;
+  if (!crosses) return;
+  Finding finding;
+  finding.rule = RuleId::BudgetPeak;
+  finding.detail = fmt::format("with this allocation {} live, and {} are allowed",
+                               format_bytes(totals_.live_bytes), format_bytes(options_.max_peak));
+  finding.site = object.born;
+  finding.related.push_back(Related::of("allocated", object));
+  add(std::move(finding));
+}
+
+void Checker::died(const Object& object) {
+  Group& group = groups_[{object.kind, object.born.stack}];
+  if (group.count > 0) --group.count;
+  group.bytes -= std::min(group.bytes, object.size);
+  if (takes_device_memory(object.kind) && !object.imported)
+    totals_.live_bytes -= std::min(totals_.live_bytes, object.size);
+}
+
+void Checker::dropped(const Object& object, const Event& event) {
+  if (options_.leaks) leak(object, &event);
+}
+
+void Checker::finish() {
+  if (options_.leaks && options_.ended)
+    for (const Object& object : model_.objects())
+      if (object.lives()) leak(object, nullptr);
+  report_growth();
+  if (options_.has_max_live && totals_.live_bytes > options_.max_live) {
+    Finding finding;
+    finding.rule = RuleId::BudgetLive;
+    finding.detail = fmt::format("{} of device memory live at the end, and {} are allowed",
+                                 format_bytes(totals_.live_bytes), format_bytes(options_.max_live));
+    finding.bytes = totals_.live_bytes;
+    add(std::move(finding));
+  }
+}
+
+}  // namespace plat::inspect

@@ -1,0 +1,99 @@
+// Looks at everything the model tells and finds what is wrong with it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "inspect/check/finding.h"
+#include "inspect/model/model.h"
+#include "inspect/trace/reader.h"
+
+namespace plat::inspect {
+
+struct CheckOptions {
+  bool unwritten = true;  // reads of bytes that were never written
+  bool warnings = true;   // documented rules that the device lets pass
+  bool pedantic = false;  // advice for pools: where blocks start, and the room behind them
+  bool leaks = true;
+  bool ended = true;      // false: the program did not come to its end, so what lives is no leak
+  uint64_t max_peak = 0;  // bytes of device memory; 0: any
+  uint64_t max_live = 0;
+  bool has_max_live = false;
+};
+
+struct Totals {
+  uint64_t events = 0;
+  uint64_t failed_calls = 0;
+  uint64_t live_bytes = 0;  // device memory at the end
+  uint64_t peak_bytes = 0;
+  uint64_t peak_ns = 0;
+};
+
+class Checker final : public Listener {
+ public:
+  explicit Checker(CheckOptions options) : options_(options), model_(*this) {}
+
+  void apply(const Event& event) { model_.apply(event); }
+  // After the last event.
+  void finish();
+
+  const std::vector<Finding>& findings() const { return findings_; }
+  const Totals& totals() const { return totals_; }
+  const Model& model() const { return model_; }
+
+  void access(const Access& access) override;
+  void problem(Problem problem) override;
+  void born(const Object& object) override;
+  void died(const Object& object) override;
+  void dropped(const Object& object, const Event& event) override;
+  void event(const Event& event) override;
+
+ private:
+  using Ranges = Model::Ranges;
+
+  void add(Finding finding);
+  Finding about(const Access& access, RuleId rule, std::string detail) const;
+  // checker_access.cpp
+  bool check_layer(const Access& access, const Layer& layer);
+  bool check_region(const Access& access, const Layer& layer, const Object& region);
+  bool check_block(const Access& access, const Object& block);
+  bool check_mapping(const Access& access);
+  void check_nothing_there(const Access& access);
+  void check_order(const Access& access);
+  void check_written(const Access& access);
+  void check_documented(const Access& access);
+  void add_neighbours(Finding& finding, const Ranges& ranges, uint64_t address) const;
+  // checker_leaks.cpp
+  void leak(const Object& object, const Event* taken_back);
+  void sample_growth(const Event& mark);
+  std::string growth_of(Kind kind, uint32_t stack) const;
+  void report_growth();
+  void check_region_shape(const Object& region);
+
+  CheckOptions options_;
+  Model model_;
+  std::vector<Finding> findings_;
+  std::unordered_multimap<uint64_t, size_t> index_;  // by rule and stack
+  Totals totals_;
+
+  // What lives, by where it was born; and how that went from mark to mark.
+  struct Group {
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+  };
+  struct Growth {
+    uint64_t marks = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    uint64_t rises = 0;
+    uint64_t first_count = 0, last_count = 0;
+  };
+  using GroupKey = std::pair<Kind, uint32_t>;
+  std::map<GroupKey, Group> groups_;
+  std::map<std::string, std::map<GroupKey, Growth>> growth_;
+  std::map<GroupKey, Site> group_sites_;
+};
+
+}  // namespace plat::inspect

@@ -1,0 +1,45 @@
+// One thing that is wrong, with everything that helps to mend it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inspect/model/object.h"
+#include "inspect/rules.h"
+
+namespace plat::inspect {
+
+// A block, mapping, region or the like, as it was when something was found.
+struct Related {
+  std::string role;  // "accessed", "next", "before", "other"
+  Kind kind{};
+  uint64_t start = 0;
+  uint64_t size = 0;
+  std::string name;
+  Site born;
+  Site died;
+
+  static Related of(std::string role, const Object& object);
+};
+
+struct Finding {
+  RuleId rule{};
+  std::string detail;  // the numbers
+  Site site;           // where it shows; event 0 for what shows only at the end
+  int result = 0;      // what the call returned
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t stream = 0;
+  bool on_stream = false;
+  std::vector<Related> related;
+  uint64_t count = 1;  // how often: the same rule at the same place, about things from the same place
+  uint64_t bytes = 0;  // of leaks: together
+  std::string program;
+  uint32_t pid = 0;
+
+  // What two findings that are the same have in common.
+  bool is_like(const Finding& other) const;
+};
+
+}  // namespace plat::inspect

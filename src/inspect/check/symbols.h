@@ -1,0 +1,43 @@
+// Names for the frames of call stacks, read from the files that the program was made of.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inspect/trace/reader.h"
+
+namespace plat::inspect {
+
+struct Frame {
+  uint64_t address = 0;
+  std::string function;  // empty: unknown
+  std::string file;      // of the source, or of the module
+  int line = 0;
+  std::string module;  // the file's name, for "in libfoo.so"
+};
+
+class Symbols {
+ public:
+  explicit Symbols(const TraceInfo& info);
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  // The frames of a stack, innermost first; those of the recorder and the broker left out.
+  std::vector<Frame> frames_of(uint32_t stack);
+
+ private:
+  struct Files;
+  Frame name(uint64_t address);
+
+  const TraceInfo& info_;
+  std::unique_ptr<Files> files_;
+  std::map<uint64_t, Frame> known_;
+};
+
+// "main.cpp:12" or "in libfoo.so"; the whole is "function at place".
+std::string to_text(const Frame& frame);
+
+}  // namespace plat::inspect

@@ -1,0 +1,29 @@
+// Findings for people and for tools. A finding is first made into JSON, with names for its frames; every
+// other form is made from that, so that all say the same.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "inspect/check/finding.h"
+#include "inspect/check/symbols.h"
+
+namespace plat::inspect {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Finding& finding, Symbols& symbols);
+Json to_json(const Site& site, Symbols& symbols);
+
+// As people read it; `frames` is how much of each stack they want to see.
+std::string to_text(const Json& finding, size_t frames);
+
+// For CI: all findings of a run in one document.
+std::string to_junit(const std::vector<Json>& findings);
+std::string to_sarif(const std::vector<Json>& findings);
+
+// One line of JSON; bytes that are not UTF-8 come out as U+FFFD.
+std::string to_line(const Json& json);
+
+}  // namespace plat::inspect

@@ -1,0 +1,95 @@
+// The forms that CI systems read.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "inspect/check/told.h"
+
+namespace plat::inspect {
+
+namespace {
+
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// The first frame with a line in a source file: where a viewer puts its mark.
+const Json* place_of(const Json& finding) {
+  const auto search = [](const Json& site) -> const Json* {
+    for (const Json& frame : site["stack"])
+      if (frame.contains("line")) return &frame;
+    return nullptr;
+  };
+  if (finding.contains("site"))
+    if (const Json* frame = search(finding["site"])) return frame;
+  for (const Json& object : finding["objects"])
+    if (object.contains("allocated"))
+      if (const Json* frame = search(object["allocated"])) return frame;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string to_junit(const std::vector<Json>& findings) {
+  size_t failures = 0;
+  for (const Json& finding : findings) failures += finding["severity"] == "error" ? 1 : 0;
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"plat check\" tests=\"{}\" "
+      "failures=\"{}\">\n",
+      std::max<size_t>(findings.size(), 1), failures);
+  if (findings.empty()) text += "  <testcase classname=\"plat.check\" name=\"memory\"/>\n";
+  for (const Json& finding : findings) {
+    const std::string rule = finding["rule"], detail = finding["detail"];
+    const bool fails = finding["severity"] == "error";
+    text += fmt::format(
+        "  <testcase classname=\"plat.check\" name=\"{}: {}\">\n    <{} message=\"{}\">{}</{}>\n  "
+        "</testcase>\n",
+        rule, xml(detail), fails ? "failure" : "system-out", xml(detail), xml(to_text(finding, 16)),
+        fails ? "failure" : "system-out");
+  }
+  return text + "</testsuite>\n";
+}
+
+std::string to_sarif(const std::vector<Json>& findings) {
+  Json rules = Json::array();
+  std::set<std::string> listed;
+  Json results = Json::array();
+  for (const Json& finding : findings) {
+    if (listed.insert(finding["rule"]).second)
+      rules.push_back({{"id", finding["rule"]},
+                       {"shortDescription", {{"text", finding["sentence"]}}},
+                       {"help", {{"text", finding["hint"]}}}});
+    Json result{{"ruleId", finding["rule"]},
+                {"level", finding["severity"]},
+                {"message", {{"text", to_text(finding, 16)}}},
+                {"occurrenceCount", finding["count"]}};
+    if (const Json* frame = place_of(finding)) {
+      const Json location{{"physicalLocation",
+                           {{"artifactLocation", {{"uri", (*frame)["file"]}}},
+                            {"region", {{"startLine", (*frame)["line"]}}}}}};
+      result["locations"] = Json::array({location});
+    }
+    results.push_back(std::move(result));
+  }
+  const Json driver{{"name", "plat check"}, {"rules", rules}};
+  const Json document{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                      {"version", "2.1.0"},
+                      {"runs", Json::array({Json{{"tool", {{"driver", driver}}}, {"results", results}}})}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace plat::inspect

@@ -1,0 +1,91 @@
+// The things a program has: blocks, mappings, heaps, regions, streams and so on, from their birth on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inspect/model/order.h"
+#include "inspect/model/range_map.h"
+#include "inspect/trace/event.h"
+
+namespace plat::inspect {
+
+enum class Kind : uint8_t {
+  DeviceBlock,
+  HostBlock,
+  HostRegistration,
+  PoolBlock,  // of a stream-ordered pool
+  Import,     // a block of another process, by key
+  Physical,
+  Reservation,
+  Mapping,
+  Heap,
+  Region,
+  Stream,
+  Event,
+  Context,
+  Pool,
+};
+inline constexpr size_t kKinds = 14;
+
+// "device block"
+const char* name_of(Kind kind);
+// Whether its bytes are memory of a device that the program asked for. Mappings are not: the memory is that
+// of the physical handle.
+constexpr bool takes_device_memory(Kind kind) {
+  return kind == Kind::DeviceBlock || kind == Kind::PoolBlock || kind == Kind::Physical;
+}
+
+// Where something happened.
+struct Site {
+  uint64_t event = 0;  // 0: nowhere
+  uint64_t time_ns = 0;
+  uint32_t thread = 0;
+  uint32_t stack = 0;
+  Op op{};
+
+  static Site of(const Event& event);
+};
+
+struct Use {
+  Position position;
+  Site site;
+};
+
+// Which bytes were written, each with the number of the event that did it last.
+using Written = RangeMap<uint64_t>;
+
+using ObjectId = uint32_t;  // 0: none
+
+struct Object {
+  ObjectId id = 0;
+  Kind kind{};
+  uint64_t start = 0;   // address, or the handle
+  uint64_t size = 0;    // as it was asked for
+  uint64_t usable = 0;  // with what the device adds at the end
+  int32_t device = 0;
+  Site born;
+  Site died;  // event 0: it lives
+  std::string name;
+  uint64_t number = 0;       // heap, region and domain: what the recorder called it
+  ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region
+  uint64_t domain = 0;       // of a heap or region
+  uint64_t stream = 0;       // of a pool block: where it was allocated
+  Position allocated;        // of a pool block: from here on it may be used
+  uint32_t references = 1;   // of a physical handle: those that the program holds
+  uint32_t mappings = 0;     // of a physical handle
+  uint32_t permissions = 3;  // of a region
+  bool opaque = false;       // others may write to it: nobody can say which bytes were written
+  bool imported = false;
+  bool dialect = false;        // a region of a client that reports blocks without a heap
+  Written written;             // by offset
+  std::vector<Use> uses;       // the last one by each stream
+  std::vector<Use> inherited;  // of a region: of those that had these bytes before, perhaps still going on
+
+  bool lives() const { return died.event == 0; }
+  uint64_t end() const { return start + size; }
+  bool holds(uint64_t address) const { return address >= start && address - start < size; }
+};
+
+}  // namespace plat::inspect

@@ -1,0 +1,35 @@
+#include "inspect/model/order.h"
+
+#include <algorithm>
+
+namespace plat::inspect {
+
+void Clock::raise(uint32_t actor, uint64_t count) {
+  if (counts_.size() <= actor) counts_.resize(actor + 1);
+  counts_[actor] = std::max(counts_[actor], count);
+}
+
+void Clock::join(const Clock& other) {
+  if (counts_.size() < other.counts_.size()) counts_.resize(other.counts_.size());
+  for (size_t i = 0; i < other.counts_.size(); ++i) counts_[i] = std::max(counts_[i], other.counts_[i]);
+}
+
+uint32_t Order::new_actor() {
+  clocks_.emplace_back();
+  return static_cast<uint32_t>(clocks_.size() - 1);
+}
+
+Position Order::act(uint32_t actor) {
+  if (actor != kHost) clocks_[actor].join(clocks_[kHost]);
+  const uint64_t count = clocks_[actor][actor] + 1;
+  clocks_[actor].raise(actor, count);
+  return {actor, count};
+}
+
+Clock Order::everything() const {
+  Clock all;
+  for (const Clock& clock : clocks_) all.join(clock);
+  return all;
+}
+
+}  // namespace plat::inspect

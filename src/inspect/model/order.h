@@ -1,0 +1,53 @@
+// What is known to happen before what: streams, events, and the host.
+//
+// Every stream counts its operations. A clock says, for each stream, up to which operation everything has
+// happened before. The host is one more such actor: threads of a program order themselves in ways that no
+// trace shows, so what one of them has waited for counts for all. That may miss a race; it never invents one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace plat::inspect {
+
+class Clock {
+ public:
+  uint64_t operator[](uint32_t actor) const { return actor < counts_.size() ? counts_[actor] : 0; }
+  void raise(uint32_t actor, uint64_t count);
+  void join(const Clock& other);
+
+ private:
+  std::vector<uint64_t> counts_;
+};
+
+// One operation of one actor.
+struct Position {
+  uint32_t actor = 0;
+  uint64_t count = 0;  // 0: none
+};
+
+class Order {
+ public:
+  static constexpr uint32_t kHost = 0;
+
+  uint32_t new_actor();
+  // An operation of the actor from here on: after all that it was given before and all that the host knows.
+  Position act(uint32_t actor);
+  const Clock& clock_of(uint32_t actor) const { return clocks_[actor]; }
+  const Clock& host() const { return clocks_[kHost]; }
+  void join(uint32_t actor, const Clock& clock) { clocks_[actor].join(clock); }
+  // Everything that was given to any stream so far.
+  Clock everything() const;
+
+  // Whether an operation comes before whatever the actor does next.
+  bool is_before(Position position, uint32_t actor) const {
+    return clocks_[actor][position.actor] >= position.count ||
+           clocks_[kHost][position.actor] >= position.count;
+  }
+
+ private:
+  std::vector<Clock> clocks_ = std::vector<Clock>(1);
+};
+
+}  // namespace plat::inspect

@@ -1,0 +1,65 @@
+// Batches: the call, and before it each of its copies as an event of its own.
+#include "inspect/record/hook.h"
+
+namespace plat::inspect {
+namespace {
+
+struct Batch {
+  void** dsts;
+  size_t* maxs;
+  void** srcs;
+  size_t* sizes;
+  size_t count;
+};
+
+// A batch that the device will refuse for its form has no copies in it.
+constexpr size_t kEntriesMax = 4096;
+
+template <Op op, class Call, size_t Words>
+int observe_batch(const void* frame, const Batch& batch, aclrtStream stream, Call&& call,
+                  const std::array<uint64_t, Words>& words) {
+  return observe<op, When::Before>(
+      frame,
+      [&] {
+        const EventHead head{.ticks = ticks(), .stack = capture_stack(frame)};
+        const bool whole = batch.dsts != nullptr && batch.maxs != nullptr && batch.srcs != nullptr &&
+                           batch.sizes != nullptr && batch.count <= kEntriesMax;
+        for (size_t i = 0; whole && i < batch.count; ++i)
+          write<Op::MemcpyBatchEntry>(head, {word(batch.dsts[i]), word(batch.srcs[i]), batch.sizes[i],
+                                             batch.maxs[i] - batch.sizes[i], kBatchKind, word(stream)});
+        return call();
+      },
+      [&](int) { return words; });
+}
+
+}  // namespace
+}  // namespace plat::inspect
+
+#define PLAT_BATCH_HOOK(name, parameters, arguments, stream, ...)                                           \
+  extern "C" ACL_FUNC_VISIBILITY int name parameters {                                                      \
+    static constinit ::plat::inspect::Next<decltype(&name)> next{#name};                                    \
+    const auto target = next.get();                                                                         \
+    if (target == nullptr) return ::plat::inspect::kNotThere;                                               \
+    return ::plat::inspect::observe_batch<::plat::inspect::Op::name>(                                       \
+        __builtin_frame_address(0), {dsts, maxs, srcs, sizes, n}, stream, [&] { return target arguments; }, \
+        std::array<uint64_t, ::plat::inspect::words_of(::plat::inspect::Op::name)>{__VA_ARGS__});           \
+  }
+
+using Attribute = aclrtMemcpyBatchAttr;
+
+PLAT_BATCH_HOOK(aclrtMemcpyBatch,
+                (void** dsts, size_t* maxs, void** srcs, size_t* sizes, size_t n, Attribute* attrs,
+                 size_t* indexes, size_t attr_count, size_t* fail),
+                (dsts, maxs, srcs, sizes, n, attrs, indexes, attr_count, fail), nullptr, n)
+PLAT_BATCH_HOOK(aclrtMemcpyBatchV2,
+                (void** dsts, size_t* maxs, void** srcs, size_t* sizes, size_t n, Attribute* attrs,
+                 size_t* indexes, size_t attr_count),
+                (dsts, maxs, srcs, sizes, n, attrs, indexes, attr_count), nullptr, n)
+PLAT_BATCH_HOOK(aclrtMemcpyBatchAsync,
+                (void** dsts, size_t* maxs, void** srcs, size_t* sizes, size_t n, Attribute* attrs,
+                 size_t* indexes, size_t attr_count, size_t* fail, aclrtStream stream),
+                (dsts, maxs, srcs, sizes, n, attrs, indexes, attr_count, fail, stream), stream, n, V(stream))
+PLAT_BATCH_HOOK(aclrtMemcpyBatchAsyncV2,
+                (void** dsts, size_t* maxs, void** srcs, size_t* sizes, size_t n, Attribute* attrs,
+                 size_t* indexes, size_t attr_count, aclrtStream stream),
+                (dsts, maxs, srcs, sizes, n, attrs, indexes, attr_count, stream), stream, n, V(stream))

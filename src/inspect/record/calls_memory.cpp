@@ -1,0 +1,47 @@
+// Blocks of device, media and host memory, and stream-ordered pools.
+#include "acl/acl_rt_memory_soma.h"
+#include "acl/dvpp/hi_dvpp.h"
+#include "acl/ops/acl_dvpp.h"
+#include "inspect/record/hook.h"
+
+using Policy = aclrtMemMallocPolicy;
+using Config = aclrtMallocConfig;
+
+PLAT_HOOK(After, aclrtMalloc, (void** p, size_t n, Policy policy), (p, n, policy), OUT(p), V(n), V(policy))
+PLAT_HOOK(After, aclrtMallocAlign32, (void** p, size_t n, Policy policy), (p, n, policy), OUT(p), V(n),
+          V(policy))
+PLAT_HOOK(After, aclrtMallocCached, (void** p, size_t n, Policy policy), (p, n, policy), OUT(p), V(n),
+          V(policy))
+PLAT_HOOK(After, aclrtMallocWithCfg, (void** p, size_t n, Policy policy, Config* cfg), (p, n, policy, cfg),
+          OUT(p), V(n), V(policy))
+PLAT_HOOK(After, aclrtMallocForTaskScheduler, (void** p, size_t n, Policy policy, Config* cfg),
+          (p, n, policy, cfg), OUT(p), V(n), V(policy))
+PLAT_HOOK(Before, aclrtFree, (void* p), (p), V(p))
+PLAT_HOOK(Before, aclrtFreeWithDevSync, (void* p), (p), V(p))
+PLAT_HOOK(Before, aclrtMemFlush, (void* p, size_t n), (p, n), V(p), V(n))
+PLAT_HOOK(Before, aclrtMemInvalidate, (void* p, size_t n), (p, n), V(p), V(n))
+
+PLAT_HOOK(After, acldvppMalloc, (void** p, size_t n), (p, n), OUT(p), V(n))
+PLAT_HOOK(After, acldvppMallocWithCfg, (void** p, size_t n, Config* cfg), (p, n, cfg), OUT(p), V(n))
+PLAT_HOOK(Before, acldvppFree, (void* p), (p), V(p))
+PLAT_HOOK(After, hi_mpi_dvpp_malloc, (hi_u32 device, hi_void** p, hi_u64 n), (device, p, n), OUT(p), V(n))
+PLAT_HOOK(Before, hi_mpi_dvpp_free, (hi_void * p), (p), V(p))
+
+PLAT_HOOK(After, aclrtMallocHost, (void** p, size_t n), (p, n), OUT(p), V(n))
+PLAT_HOOK(After, aclrtMallocHostWithCfg, (void** p, uint64_t n, Config* cfg), (p, n, cfg), OUT(p), V(n))
+PLAT_HOOK(Before, aclrtFreeHost, (void* p), (p), V(p))
+PLAT_HOOK(Before, aclrtFreeHostWithDevSync, (void* p), (p), V(p))
+PLAT_HOOK(After, aclrtHostRegister, (void* p, uint64_t n, aclrtHostRegisterType type, void** view),
+          (p, n, type, view), V(p), V(n), V(type), OUT(view))
+PLAT_HOOK(After, aclrtHostRegisterV2, (void* p, uint64_t n, uint32_t flag), (p, n, flag), V(p), V(n), V(flag))
+PLAT_HOOK(After, aclrtHostGetDevicePointer, (void* p, void** view, uint32_t flag), (p, view, flag), V(p),
+          OUT(view))
+PLAT_HOOK(Before, aclrtHostUnregister, (void* p), (p), V(p))
+
+PLAT_HOOK(After, aclrtMemPoolCreate, (aclrtMemPool * pool, const aclrtMemPoolProps* props), (pool, props),
+          OUT(pool), props != nullptr ? V(props->maxSize) : 0)
+PLAT_HOOK(Before, aclrtMemPoolDestroy, (const aclrtMemPool pool), (pool), V(pool))
+PLAT_HOOK(After, aclrtMemPoolMallocAsync, (void** p, size_t n, aclrtMemPool pool, aclrtStream stream),
+          (p, n, pool, stream), OUT(p), V(n), V(pool), V(stream))
+PLAT_HOOK(Before, aclrtMemPoolFreeAsync, (void* p, aclrtStream stream), (p, stream), V(p), V(stream))
+PLAT_HOOK(After, aclrtMemPoolTrimTo, (aclrtMemPool pool, size_t keep), (pool, keep), V(pool), V(keep))

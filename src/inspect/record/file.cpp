@@ -1,0 +1,135 @@
+#include "inspect/record/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "inspect/record/ticks.h"
+
+namespace plat::inspect {
+
+namespace {
+
+// As given, or with the pid when a process before us has it.
+int create_file(const char* wanted, char (&path)[PATH_MAX + 32]) {
+  const int pid = static_cast<int>(getpid());
+  if (*wanted == '\0') {
+    std::snprintf(path, sizeof path, "plat-%d.trace", pid);
+  } else {
+    std::snprintf(path, sizeof path, "%s", wanted);
+  }
+  const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  int fd = open(path, flags, 0644);
+  for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < 100; ++attempt) {
+    if (attempt == 0) {
+      std::snprintf(path, sizeof path, "%s.%d", wanted, pid);
+    } else {  // an earlier process had our pid, or this one executed another program
+      std::snprintf(path, sizeof path, "%s.%d.%d", wanted, pid, attempt);
+    }
+    fd = open(path, flags, 0644);
+  }
+  return fd;
+}
+
+void* map_range(int fd, uint64_t offset, size_t size) {
+  void* const memory =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, size, MADV_DONTFORK);  // a child has a trace of its own
+  return memory;
+}
+
+void read_command_line(char (&text)[kProgramBytes]) {
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const ssize_t got = read(fd, text, sizeof text - 1);
+  ::close(fd);
+  for (ssize_t i = 0; i + 1 < got; ++i)
+    if (text[i] == '\0') text[i] = ' ';
+}
+
+}  // namespace
+
+bool File::create(const Settings& settings) {
+  char path[PATH_MAX + 32];
+  fd_ = create_file(settings.path, path);
+  if (fd_ >= 0 && posix_fallocate(fd_, 0, kHeaderBytes) == 0) {
+    // A program that closes the low numbers must not close ours, nor write into it what was meant for
+    // another.
+    if (const int high = fcntl(fd_, F_DUPFD_CLOEXEC, 700); high >= 0) {
+      ::close(fd_);
+      fd_ = high;
+    }
+    header_ = static_cast<FileHeader*>(map_range(fd_, 0, kHeaderBytes));
+  }
+  if (header_ == nullptr) {
+    std::fprintf(stderr, "plat: cannot write the trace %s: %s; nothing is recorded\n", path,
+                 std::strerror(errno));
+    return false;
+  }
+  chunks_max_ = (settings.max_bytes - kHeaderBytes) / kChunkBytes;
+  new (header_) FileHeader{};
+  header_->version = kVersion;
+  header_->chunk_bytes = kChunkBytes;
+  header_->pid = static_cast<uint32_t>(getpid());
+  header_->parent = static_cast<uint32_t>(getppid());
+  header_->start_ticks = ticks();
+  header_->start_ns = monotonic_ns();
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  header_->start_realtime_ns =
+      static_cast<uint64_t>(wall.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(wall.tv_nsec);
+  read_command_line(header_->program);
+  std::memcpy(header_->magic, kMagic, sizeof kMagic);
+  return true;
+}
+
+ChunkHeader* File::map_chunk(uint64_t index) {
+  const uint64_t offset = kHeaderBytes + index * kChunkBytes;
+  if (posix_fallocate(fd_, static_cast<off_t>(offset), kChunkBytes) != 0) return nullptr;
+  void* const memory = map_range(fd_, offset, kChunkBytes);
+  if (memory == nullptr) return nullptr;
+  auto* const chunk = new (memory) ChunkHeader{0, {0}, ticks(), monotonic_ns()};
+  chunk->magic = kChunkMagic;
+  return chunk;
+}
+
+ChunkHeader* File::claim() {
+  const std::lock_guard lock(mutex_);
+  if (fd_ < 0 || chunks_ == chunks_max_) return nullptr;
+  ChunkHeader* const chunk = map_chunk(chunks_);
+  if (chunk == nullptr) {
+    chunks_max_ = chunks_;  // the disk is full: say so once, and do not try for every event
+    std::fprintf(stderr, "plat: no more room for the trace: %s; events are lost from here on\n",
+                 std::strerror(errno));
+    return nullptr;
+  }
+  if (++chunks_ == chunks_max_)
+    std::fprintf(stderr, "plat: the trace has reached its limit; events are lost from here on\n");
+  return chunk;
+}
+
+ChunkHeader* File::claim_left() {
+  const std::lock_guard lock(mutex_);
+  return left_count_ != 0 ? left_[--left_count_] : nullptr;
+}
+
+void File::leave(ChunkHeader* chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (left_count_ < kLeftMax) {
+      left_[left_count_++] = chunk;
+      return;
+    }
+  }
+  close(chunk);
+}
+
+void File::close(ChunkHeader* chunk) { munmap(chunk, kChunkBytes); }
+
+}  // namespace plat::inspect

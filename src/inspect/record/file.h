@@ -1,0 +1,45 @@
+// The trace file from the writer's side: chunks on demand, each mapped by itself.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "inspect/record/settings.h"
+#include "inspect/trace/format.h"
+
+namespace plat::inspect {
+
+class File {
+ public:
+  // Creates the file and writes its header. False, with a line on stderr, when that fails: then nothing is
+  // recorded, and the program goes on as without us.
+  bool create(const Settings& settings);
+
+  // A fresh chunk, or nullptr when the file has reached its limit or the disk is full. Room on the disk is
+  // taken first: a store into a mapped hole of a full disk would be a SIGBUS in somebody else's program.
+  ChunkHeader* claim();
+  // One that a thread left with room in it; nullptr if there is none.
+  ChunkHeader* claim_left();
+  // For the next thread.
+  void leave(ChunkHeader* chunk);
+  // It is full.
+  static void close(ChunkHeader* chunk);
+
+  void lost_one() {
+    if (header_ != nullptr) header_->lost.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  ChunkHeader* map_chunk(uint64_t index);
+
+  std::mutex mutex_;
+  FileHeader* header_ = nullptr;
+  int fd_ = -1;
+  uint64_t chunks_ = 0;
+  uint64_t chunks_max_ = 0;
+  static constexpr uint32_t kLeftMax = 256;  // beyond that a chunk stays half empty
+  ChunkHeader* left_[kLeftMax] = {};
+  uint32_t left_count_ = 0;
+};
+
+}  // namespace plat::inspect

@@ -1,0 +1,16 @@
+#include "inspect/record/hook.h"
+
+namespace plat::inspect {
+
+void* find_next(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) {
+    // Not loaded yet, or loaded where a search does not look: a program that opened us and then the device.
+    static void* const device = dlopen("libascendcl.so", RTLD_LAZY | RTLD_LOCAL);
+    if (device != nullptr) found = dlsym(device, name);
+  }
+  if (found == nullptr) std::fprintf(stderr, "plat: the device library has no %s\n", name);
+  return found;
+}
+
+}  // namespace plat::inspect

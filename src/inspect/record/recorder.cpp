@@ -1,0 +1,132 @@
+#include "inspect/record/recorder.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "inspect/record/file.h"
+#include "inspect/record/modules.h"
+#include "inspect/record/stacks.h"
+
+namespace plat::inspect {
+
+thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+uint32_t g_life = 1;
+
+namespace {
+
+enum class Phase : uint8_t { Idle, Starting, Running, Failed };
+
+// Never destroyed: programs call until their very end.
+alignas(File) std::byte g_file_place[sizeof(File)];
+File& file() { return *std::launder(reinterpret_cast<File*>(g_file_place)); }
+
+std::atomic<Phase> g_phase{Phase::Idle};
+std::atomic<uint64_t> g_numbers{0};
+pthread_key_t g_thread_key;
+
+void leave_chunk(ThreadState& state) {
+  if (state.chunk != nullptr && state.life == g_life) file().leave(state.chunk);
+  state.at = state.end = nullptr;
+  state.chunk = nullptr;
+}
+
+void thread_ends(void*) { leave_chunk(t_state); }
+
+// The parent's mappings are not in the child, and its threads are gone.
+void child_begins() {
+  ++g_life;
+  g_phase.store(Phase::Idle, std::memory_order_release);
+  forget_stacks();
+  forget_modules();
+}
+
+// After the program's own exit functions or before them: what still happens is recorded all the same.
+void program_ends() {
+  if (g_phase.load(std::memory_order_acquire) != Phase::Running) return;
+  const uint64_t now = ticks();
+  write<Op::Clock>({.ticks = now}, {now, monotonic_ns()});
+  write<Op::Exit>({.ticks = now}, {});
+}
+
+void prepare_process_once() {
+  static const bool done = [] {
+    g_use_counter = counter_is_trusted();
+    pthread_key_create(&g_thread_key, thread_ends);
+    pthread_atfork(nullptr, nullptr, child_begins);
+    std::atexit(program_ends);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+}  // namespace
+
+bool start() {
+  for (;;) {
+    Phase phase = g_phase.load(std::memory_order_acquire);
+    if (__builtin_expect(phase == Phase::Running, 1)) return true;
+    if (phase == Phase::Failed) return false;
+    if (phase == Phase::Starting) {
+      sched_yield();
+      continue;
+    }
+    if (!g_phase.compare_exchange_strong(phase, Phase::Starting)) continue;
+    prepare_process_once();
+    const Settings settings = read_settings();
+    new (g_file_place) File;
+    const bool created = file().create(settings);
+    if (created) prepare_stacks(settings);
+    g_phase.store(created ? Phase::Running : Phase::Failed, std::memory_order_release);
+    return created;
+  }
+}
+
+bool make_room(ThreadState& state, size_t bytes) {
+  if (state.life != g_life) {
+    state = ThreadState{};
+    state.life = g_life;
+    state.busy = 1;  // it is: nobody writes outside of a call
+  }
+  if (state.chunk != nullptr) File::close(state.chunk);
+  state.chunk = nullptr;
+  // The rest of another thread's chunk will do if this event and some more fit.
+  ChunkHeader* chunk = state.stack_high == 0 ? file().claim_left() : nullptr;
+  uint32_t used = chunk != nullptr ? chunk->used.load(std::memory_order_relaxed) : 0;
+  if (chunk != nullptr && kChunkRoom - used < bytes + 4096) {
+    File::close(chunk);
+    chunk = nullptr;
+  }
+  if (chunk == nullptr) {
+    chunk = file().claim();
+    used = 0;
+  }
+  if (chunk == nullptr) {
+    state.at = state.end = nullptr;
+    file().lost_one();
+    return false;
+  }
+  auto* const first = reinterpret_cast<uint8_t*>(chunk + 1);
+  state.chunk = chunk;
+  state.at = first + used;
+  state.end = first + kChunkRoom;
+  state.last_ticks = 0;
+  for (uint64_t& last : state.last) last = 0;
+  if (state.stack_high == 0) {
+    find_stack_limits(state);
+    pthread_setspecific(g_thread_key, &state);
+  }
+  char name[17] = {};
+  prctl(PR_GET_NAME, name);
+  // Without a time of its own: the event that needs the room may carry one that has passed.
+  write<Op::Thread>({}, {static_cast<uint64_t>(syscall(SYS_gettid))}, name);
+  return true;
+}
+
+uint64_t next_number() { return g_numbers.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+}  // namespace plat::inspect

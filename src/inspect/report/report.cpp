@@ -1,0 +1,155 @@
+#include "inspect/report/report.h"
+
+#include <algorithm>
+
+namespace plat::inspect {
+
+namespace {
+
+constexpr size_t kPointsMax = 1 << 14;
+constexpr size_t kMarksMax = 1 << 16;
+
+class Collector final : public Listener {
+ public:
+  Collector(Report& report, uint64_t peak_event) : report_(report), peak_event_(peak_event), model_(*this) {}
+
+  void run(Reader& reader) {
+    Event event;
+    while (reader.next(event)) {
+      model_.apply(event);
+      report_.end_ns = event.time_ns;
+    }
+    report_.holes_at_end = holes();
+    for (auto& [key, owner] : owners_) report_.owners.push_back(owner);
+    std::stable_sort(report_.owners.begin(), report_.owners.end(),
+                     [](const Owner& a, const Owner& b) { return a.births > b.births; });
+  }
+
+  uint64_t peak_event() const { return found_peak_; }
+
+  void event(const Event& event) override {
+    ++report_.events;
+    if (!event.begins && !event.succeeded()) ++report_.failed_calls;
+    if (event.op == Op::mstxMark && report_.marks.size() < kMarksMax)
+      report_.marks.push_back({event.text, event.time_ns, report_.live_bytes});
+  }
+
+  void access(const Access& access) override {
+    if (access.write && access.event.succeeded()) report_.copied_bytes += access.size;
+  }
+
+  void born(const Object& object) override {
+    KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
+    ++totals.births;
+    ++totals.live;
+    totals.live_bytes += object.size;
+    totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
+    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    if (owner.births == 0) {
+      owner.kind = object.kind;
+      owner.name = object.name;
+      owner.site = object.born;
+    }
+    ++owner.births;
+    owner.born_bytes += object.size;
+    ++owner.live_count;
+    owner.live_bytes += object.size;
+    last_born_ = object.id;
+    if (!takes_device_memory(object.kind) || object.imported) return;
+    report_.live_bytes += object.size;
+    add_point(object.born.time_ns);
+    if (report_.live_bytes > report_.peak_bytes) {
+      report_.peak_bytes = report_.live_bytes;
+      report_.peak_ns = object.born.time_ns;
+      found_peak_ = object.born.event;
+    }
+    if (object.born.event == peak_event_) look_around();
+  }
+
+  void died(const Object& object) override {
+    KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
+    totals.live -= std::min<uint64_t>(totals.live, 1);
+    totals.live_bytes -= std::min(totals.live_bytes, object.size);
+    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    owner.live_count -= std::min<uint64_t>(owner.live_count, 1);
+    owner.live_bytes -= std::min(owner.live_bytes, object.size);
+    if (last_born_ == object.id) ++owner.temporary;
+    if (!takes_device_memory(object.kind) || object.imported) return;
+    report_.live_bytes -= std::min(report_.live_bytes, object.size);
+    add_point(object.died.time_ns);
+  }
+
+ private:
+  // Too many points to draw: of each two the higher one is kept.
+  void add_point(uint64_t time_ns) {
+    auto& points = report_.timeline;
+    points.emplace_back(time_ns, report_.live_bytes);
+    if (points.size() < kPointsMax) return;
+    for (size_t i = 0; i + 1 < points.size(); i += 2)
+      points[i / 2] =
+          std::max(points[i], points[i + 1], [](auto& a, auto& b) { return a.second < b.second; });
+    points.resize(points.size() / 2);
+  }
+
+  void look_around() {
+    for (const auto& [key, owner] : owners_)
+      if (owner.live_bytes > 0) report_.at_peak.push_back(owner);
+    std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(),
+                     [](const Owner& a, const Owner& b) { return a.live_bytes > b.live_bytes; });
+    report_.holes_at_peak = holes();
+  }
+
+  Holes holes_of(const Object& object, const Model::Ranges& inside) const {
+    Holes holes{object.kind, object.name, object.start, object.size, 0, 0, 0};
+    uint64_t at = object.start;
+    const auto gap = [&](uint64_t until) {
+      if (until <= at) return;
+      ++holes.free_ranges;
+      holes.largest_free = std::max(holes.largest_free, until - at);
+    };
+    inside.for_each(object.start, object.end(), [&](uint64_t start, uint64_t end, ObjectId) {
+      gap(start);
+      holes.used_bytes += end - start;
+      at = end;
+    });
+    gap(object.end());
+    return holes;
+  }
+
+  std::vector<Holes> holes() const {
+    std::vector<Holes> all;
+    for (const auto& [name, layer] : model_.layers())
+      layer.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
+        all.push_back(holes_of(model_.object(id), layer.regions));
+      });
+    model_.reservations().for_each([&](uint64_t, uint64_t, ObjectId id) {
+      all.push_back(holes_of(model_.object(id), model_.memory()));
+    });
+    return all;
+  }
+
+  Report& report_;
+  uint64_t peak_event_;
+  uint64_t found_peak_ = 0;
+  ObjectId last_born_ = 0;
+  std::map<std::tuple<Kind, std::string, uint32_t>, Owner> owners_;
+  Model model_;
+};
+
+}  // namespace
+
+std::optional<Report> make_report(const Source& source, std::string& problem) {
+  uint64_t peak = 0;
+  for (int pass = 0;; ++pass) {
+    auto reader = Reader::open(source, problem);
+    if (!reader) return std::nullopt;
+    Report report;
+    report.info = reader->info();
+    Collector collector(report, peak);
+    collector.run(*reader);
+    if (pass == 1 || collector.peak_event() == 0) return report;
+    peak = collector.peak_event();
+  }
+}
+
+}  // namespace plat::inspect

@@ -1,0 +1,71 @@
+// What happened to memory: who held it at the peak, how it went over time, what came and went, and the holes.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/model/model.h"
+#include "inspect/trace/reader.h"
+
+namespace plat::inspect {
+
+// Memory of one kind from one place; for regions the name of the pool says whose.
+struct Owner {
+  Kind kind{};
+  std::string name;
+  Site site;  // the first time
+  uint64_t live_count = 0, live_bytes = 0;
+  uint64_t births = 0, born_bytes = 0;
+  uint64_t temporary = 0;  // went before anything else came
+};
+
+// How a range that is cut up is used.
+struct Holes {
+  Kind kind{};  // heap or reservation
+  std::string name;
+  uint64_t start = 0, size = 0;
+  uint64_t used_bytes = 0;
+  uint64_t largest_free = 0;
+  uint64_t free_ranges = 0;
+
+  uint64_t free_bytes() const { return size - used_bytes; }
+  // The part of the free bytes that the largest free range does not have.
+  double share() const {
+    return free_bytes() == 0 ? 0
+                             : 1.0 - static_cast<double>(largest_free) / static_cast<double>(free_bytes());
+  }
+};
+
+struct KindTotals {
+  uint64_t births = 0, live = 0, live_bytes = 0, peak_bytes = 0;
+};
+
+struct Mark {
+  std::string text;
+  uint64_t time_ns = 0;
+  uint64_t live_bytes = 0;
+};
+
+struct Report {
+  TraceInfo info;
+  uint64_t events = 0;
+  uint64_t failed_calls = 0;
+  uint64_t end_ns = 0;
+  uint64_t copied_bytes = 0;
+  std::array<KindTotals, kKinds> kinds{};
+  uint64_t peak_bytes = 0, peak_ns = 0, live_bytes = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> timeline;  // time, device memory
+  std::vector<Owner> at_peak;                           // largest first
+  std::vector<Owner> owners;                            // most births first
+  std::vector<Holes> holes_at_peak, holes_at_end;
+  std::vector<Mark> marks;
+};
+
+// Reads the trace twice: once to find the peak, once to look around there. nothing, with the reason, if it is
+// no trace.
+std::optional<Report> make_report(const Source& source, std::string& problem);
+
+}  // namespace plat::inspect

@@ -1,0 +1,55 @@
+#include "inspect/trace/chunk.h"
+
+#include "inspect/trace/format.h"
+
+namespace plat::inspect {
+
+bool ChunkDecoder::next(RawEvent& event) {
+  if (damaged_ || bytes_.at_end()) return false;
+  if (!decode(event) || !bytes_.ok()) {
+    damaged_ = true;
+    return false;
+  }
+  return true;
+}
+
+bool ChunkDecoder::decode(RawEvent& event) {
+  const uint8_t op = bytes_.byte();
+  if (op >= kOps.size()) return false;
+  event.op = static_cast<Op>(op);
+  event.flags = bytes_.byte();
+  if (event.op == Op::Thread) {
+    ticks_ = 0;
+    last_ = {};
+  }
+  ticks_ += bytes_.varint();
+  event.ticks = ticks_;
+  event.result =
+      (event.flags & kHasResult) != 0 ? static_cast<int>(static_cast<int64_t>(unzigzag(bytes_.varint()))) : 0;
+  event.stack = (event.flags & kHasStack) != 0 ? static_cast<uint32_t>(bytes_.varint()) : 0;
+  event.text = {};
+  event.frames.clear();
+  size_t count = 0;
+  for (const char field : info_of(event.op).fields) {
+    if (field == 't') {
+      const uint64_t size = bytes_.varint();
+      if (size > kTextMax) return false;
+      event.text = bytes_.text(size);
+    } else if (field == 'p') {
+      const uint64_t frames = bytes_.varint();
+      if (frames > kFramesMax) return false;
+      uint64_t last = 0;
+      for (uint64_t i = 0; i < frames; ++i) event.frames.push_back(last += unzigzag(bytes_.varint()));
+    } else if (field == 'n') {
+      event.words[count++] = bytes_.varint();
+    } else {
+      uint64_t& last = last_[field == 'a' ? 0 : field == 's' ? 1 : 2];
+      event.words[count++] = last += unzigzag(bytes_.varint());
+    }
+  }
+  if (event.op == Op::Thread) thread_ = static_cast<uint32_t>(event.words[0]);
+  event.thread = thread_;
+  return true;
+}
+
+}  // namespace plat::inspect

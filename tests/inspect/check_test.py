@@ -1,0 +1,240 @@
+"""What plat check says to programs with planted mistakes, and to programs without."""
+import json
+import os
+import subprocess
+
+import pytest
+
+PLAT = os.environ["PLAT_COMMAND"]
+PROGRAMS = os.environ["PLAT_PROGRAMS"].split(":")
+
+# Program: the rules that it breaks, exactly.
+EXPECTED = {
+    "s0_inside": [],
+    "s1_no_region": ["INSP-Access-outside-regions"],
+    "s2_region_end": ["INSP-Access-past-end"],
+    "s3_neighbour": ["INSP-Access-neighbour"],
+    "s4_freed_region": ["INSP-Access-freed"],
+    "s5_unregister_twice": ["INSP-Mstx-unregister-twice"],
+    "s6_heap_gone": [],
+    "s6b_heap_twice": ["INSP-Mstx-unregister-twice"],
+    "s7_heap_unallocated": ["INSP-Mstx-heap-unallocated"],
+    "s8_region_alone": [],
+    "s9_read_only": ["INSP-Access-permission"],
+    "s9_none": ["INSP-Access-permission"],
+    "s9_shared": [],
+    "s10_left": ["INSP-Leak-device-block", "INSP-Leak-heap", "INSP-Leak-region"],
+    "s11_reused": ["INSP-Read-reused"],
+    "s11_written_again": [],
+    "s12_unwritten": ["INSP-Read-unwritten"],
+    "s12_fresh_region": ["INSP-Read-unwritten"],
+    "s13_many_mappings": [],
+    "s13_outside": ["INSP-Access-outside-regions"],
+    "s14_free_unknown": ["INSP-Free-unknown"],
+    "s14_free_twice": ["INSP-Free-twice"],
+    "past_end": ["INSP-Access-past-end"],
+    "padding": ["INSP-Access-padding"],
+    "freed": ["INSP-Access-freed"],
+    "unmapped": ["INSP-Access-unmapped"],
+    "unmapped_all": ["INSP-Access-unmapped"],
+    "mappings_touch": [],
+    "unknown_address": ["INSP-Access-unknown-address"],
+    "written_by_parts": [],
+    "unwritten_copied": ["INSP-Read-unwritten"],
+    "alias_written": [],
+    "unmap_twice": ["INSP-Free-twice"],
+    "free_family": ["INSP-Free-family"],
+    "host_past_end": ["INSP-Access-past-end"],
+    "rule_teardown": ["INSP-Rule-teardown-order"],
+    "rule_async_aligned": ["INSP-Rule-async-aligned"],
+    "region_outside": ["INSP-Mstx-region-outside-heap"],
+    "region_overlap": ["INSP-Mstx-region-overlap"],
+    "wrong_reference": ["INSP-Mstx-reference"],
+    "batch_unset": ["INSP-Mstx-batch-unset"],
+    "heap_memory_goes": ["INSP-Mstx-heap-gone"],
+    "dialect_caching": [],
+    "dialect_freed": ["INSP-Access-freed"],
+    "order_same_stream": [],
+    "order_before_allocation": ["INSP-Order-use-before-allocation"],
+    "order_by_event": [],
+    "order_after_free": ["INSP-Order-use-after-free"],
+    "order_free_elsewhere": ["INSP-Order-free-in-flight"],
+    "order_free_in_flight": ["INSP-Order-free-in-flight"],
+    "order_free_synchronised": [],
+    "order_host_work": [],
+    "order_reuse": ["INSP-Order-reuse"],
+    "order_reuse_ordered": [],
+    "leak_device_block": ["INSP-Leak-device-block"],
+    "leak_host_block": ["INSP-Leak-host-block"],
+    "leak_mapping": ["INSP-Leak-mapping", "INSP-Leak-physical", "INSP-Leak-reservation"],
+    "leak_physical": ["INSP-Leak-physical"],
+    "leak_retained": ["INSP-Leak-physical"],
+    "leak_reservation": ["INSP-Leak-reservation"],
+    "leak_stream": ["INSP-Leak-stream"],
+    "leak_event": ["INSP-Leak-event"],
+    "leak_region": ["INSP-Leak-region"],
+    "leak_without_reset": ["INSP-Leak-device-block"],
+    "growth": ["INSP-Growth-marks"],
+    "no_growth": [],
+    "killed": ["INSP-Access-past-end"],
+    "forks": ["INSP-Access-past-end"],
+    "peak": [],
+}
+WARNINGS = {"INSP-Rule-teardown-order", "INSP-Rule-async-aligned", "INSP-Growth-marks"}
+
+
+def run(*arguments, **options):
+    return subprocess.run([PLAT, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+def check(program, name, *options):
+    done = run("check", "--json", *options, "--", program, name)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_every_program_has_an_expectation():
+    names = subprocess.run([PROGRAMS[0]], capture_output=True, text=True, check=True).stdout.split()
+    assert sorted(names) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=["direct", "broker"])
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_findings(program, name):
+    done, findings = check(program, name)
+    assert sorted(f["rule"] for f in findings) == sorted(EXPECTED[name]), done.stderr + done.stdout
+    if set(EXPECTED[name]) - WARNINGS:
+        assert done.returncode == 1, done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+    for finding in findings:
+        assert finding["hint"] and finding["detail"] and finding["count"] >= 1
+
+
+def test_text_names_the_block_and_both_sites():
+    done = run("check", "--", PROGRAMS[0], "freed")
+    assert done.returncode == 1
+    assert "INSP-Access-freed" in done.stderr
+    assert "allocated by aclrtMalloc" in done.stderr and "given back by aclrtFree" in done.stderr
+    assert "memory_programs.cpp" in done.stderr
+
+
+def test_leaks_are_grouped_by_stack():
+    _, findings = check(PROGRAMS[0], "leak_device_block")
+    assert findings[0]["count"] == 3 and findings[0]["bytes_together"] == 3 * 4096
+
+
+def test_exit_codes():
+    assert run("check", "--error-exitcode", 42, "--", PROGRAMS[0], "freed").returncode == 42
+    assert run("check", "--strict", "--", PROGRAMS[0], "rule_teardown").returncode == 1
+    assert run("check", "--", PROGRAMS[0], "no_such_program").returncode == 98
+    assert run("check", "--", "/no/such/file").returncode == 127
+    assert run("check").returncode == 2
+    assert run("check", "/no/such/trace").returncode == 2
+
+
+def test_a_program_without_acl_is_no_error():
+    done = run("check", "--", "/bin/true")
+    assert done.returncode == 0 and "no ACL or mstx call" in done.stderr
+
+
+def test_options_turn_checks_off():
+    for name, option in [("s12_unwritten", "--no-unwritten"), ("leak_stream", "--no-leaks"),
+                         ("rule_teardown", "--no-warnings")]:
+        done, findings = check(PROGRAMS[0], name, option)
+        assert findings == [] and done.returncode == 0
+
+
+def test_budgets():
+    _, findings = check(PROGRAMS[0], "peak", "--max-peak", "4MiB")
+    assert [f["rule"] for f in findings] == ["INSP-Budget-peak"]
+    _, findings = check(PROGRAMS[0], "peak", "--max-peak", "6MiB", "--max-live", "0")
+    assert findings == []
+    _, findings = check(PROGRAMS[0], "leak_without_reset", "--no-leaks", "--max-live", "0")
+    assert [f["rule"] for f in findings] == ["INSP-Budget-live"]
+
+
+def test_suppressions(tmp_path):
+    known = tmp_path / "known.txt"
+    known.write_text("INSP-Leak-device-block *main.cpp:*\nINSP-Free-twice\n")
+    done = run("check", "--suppressions", known, "--", PROGRAMS[0], "leak_device_block")
+    assert done.returncode == 0 and "1 suppressed" in done.stderr
+    assert "covered nothing: INSP-Free-twice" in done.stderr
+    known.write_text("INSP-No-such-rule\n")
+    assert run("check", "--suppressions", known, "--", PROGRAMS[0], "s0_inside").returncode == 2
+
+
+def test_forms_for_ci(tmp_path):
+    import xml.etree.ElementTree as xml
+    run("check", "--junit", tmp_path / "j.xml", "--sarif", tmp_path / "s.json", "--", PROGRAMS[0], "leak_mapping")
+    suite = xml.parse(tmp_path / "j.xml").getroot()
+    assert suite.get("failures") == "3" and len(suite.findall("testcase/failure")) == 3
+    sarif = json.loads((tmp_path / "s.json").read_text())
+    results = sarif["runs"][0]["results"]
+    assert sorted(r["ruleId"] for r in results) == EXPECTED["leak_mapping"]
+    assert results[0]["locations"][0]["physicalLocation"]["region"]["startLine"] > 0
+
+
+@pytest.mark.parametrize("stacks", ["fp", "unwind", "none"])
+def test_record_then_check_and_report(tmp_path, stacks):
+    trace = tmp_path / "t"
+    done = run("record", "-o", trace, "--stacks", stacks, "--", PROGRAMS[0], "past_end")
+    assert done.returncode == 0, done.stderr
+    done = run("check", "--json", trace)
+    assert done.returncode == 1
+    finding = json.loads(done.stdout)
+    assert finding["rule"] == "INSP-Access-past-end"
+    assert bool(finding["site"]["stack"]) == (stacks != "none")
+    report = json.loads(run("report", "--json", trace).stdout)[0]
+    assert report["peak_bytes"] == 4096 and report["live_bytes"] == 0 and report["complete"]
+    assert report["kinds"]["device block"]["made"] == 1
+    assert report["at_peak"][0]["live_bytes"] == 4096
+    assert "Who held it at the peak" in run("report", trace).stdout
+    live = json.loads(run("top", "--once", "--json", trace).stdout)
+    assert live["process"]["events"] == report["events"]
+    # Recording again replaces the trace, but nothing that is none.
+    assert run("record", "-o", trace, "--", PROGRAMS[0], "s0_inside").returncode == 0
+    trace.write_text("mine")
+    assert run("record", "-o", trace, "--", PROGRAMS[0], "s0_inside").returncode == 2
+    assert trace.read_text() == "mine"
+
+
+def test_fragmentation_is_reported(tmp_path):
+    trace = tmp_path / "t"
+    run("record", "-o", trace, "--", PROGRAMS[0], "s10_left")
+    report = json.loads(run("report", "--json", trace).stdout)[0]
+    heap = report["fragmentation_at_end"][0]
+    assert heap["bytes"] == 4096 and heap["used_bytes"] == 256 and heap["largest_free_bytes"] == 4096 - 256
+
+
+def test_a_killed_program_leaves_a_readable_trace(tmp_path):
+    trace = tmp_path / "t"
+    assert run("record", "-o", trace, "--", PROGRAMS[0], "killed").returncode == -9
+    done = run("check", "--json", trace)
+    assert [json.loads(line)["rule"] for line in done.stdout.splitlines()] == ["INSP-Access-past-end"]
+
+
+def test_a_forked_child_has_a_trace_of_its_own(tmp_path):
+    trace = tmp_path / "t"
+    run("record", "-o", trace, "--", PROGRAMS[0], "forks")
+    assert len(list(tmp_path.iterdir())) == 2
+    assert run("check", trace).returncode == 0
+    child = next(path for path in tmp_path.iterdir() if path != trace)
+    assert run("check", child).returncode == 1
+
+
+@pytest.mark.skipif("PLAT_DIALECTS" not in os.environ, reason="a sanitizer and valgrind do not go together")
+def test_unset_fields_of_clients_are_not_read(tmp_path):
+    library = os.path.join(os.path.dirname(os.path.dirname(PLAT)), "lib64", "libplat_inspect.so")
+    trace = tmp_path / "t"
+    done = subprocess.run(["valgrind", "-q", "--error-exitcode=9", os.environ["PLAT_DIALECTS"]], capture_output=True,
+                          text=True, timeout=300,
+                          env={**os.environ, "LD_PRELOAD": library, "PLAT_INSPECT_TRACE": str(trace)})
+    assert done.returncode == 0, done.stderr
+    done = run("check", "--json", trace)
+    rules = {json.loads(line)["rule"] for line in done.stdout.splitlines()}
+    assert rules == {"INSP-Mstx-heap-unallocated"}  # the workspace of that program is not device memory
+
+
+def test_top_cannot_look_into_what_is_not_recorded():
+    done = run("top", "--once", "--pid", os.getpid())
+    assert done.returncode == 1 and "plat record" in done.stderr

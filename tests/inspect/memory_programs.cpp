@@ -1,0 +1,156 @@
+// Accesses to blocks and mappings, and giving them back.
+#include "acl/ops/acl_dvpp.h"
+#include "inspect/program.h"
+
+namespace programs {
+
+void add_memory_programs(Programs& all) {
+  all["s0_inside"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    read(memory, 4096);
+    MUST(aclrtFree(memory));
+  };
+  all["past_end"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    write(memory + 4000, 4096);
+    MUST(aclrtFree(memory));
+  };
+  all["padding"] = [] {
+    Device device;
+    char* const memory = block(100);
+    write(memory, 128);
+    MUST(aclrtFree(memory));
+  };
+  all["freed"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    MUST(aclrtFree(memory));
+    write(memory + 64, 64);
+  };
+  all["unmapped"] = [] {
+    Device device;
+    Mapped mapped(1);
+    write(mapped.at(Mapped::kPage - 64), 128);
+    mapped.release();
+  };
+  all["unmapped_all"] = [] {
+    Device device;
+    Mapped mapped(1);
+    write(mapped.at(Mapped::kPage + 64), 128);
+    mapped.release();
+  };
+  all["mappings_touch"] = [] {
+    Device device;
+    Mapped mapped(3);
+    MUST(write(mapped.at(100), 5 * kMiB));
+    MUST(read(mapped.at(4096), 4 * kMiB));
+    mapped.release();
+  };
+  all["unknown_address"] = [] {
+    Device device;
+    static char on_host[256];
+    aclrtMemcpy(reinterpret_cast<void*>(0x7000), 256, on_host, 256, ACL_MEMCPY_HOST_TO_DEVICE);
+  };
+  all["s12_unwritten"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    write(memory, 1024);
+    read(memory, 2048);
+    MUST(aclrtFree(memory));
+  };
+  all["written_by_parts"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    char* const other = block(4096, false);
+    write(memory, 1024);
+    MUST(aclrtMemset(memory + 1024, 3072, 0, 3072));
+    MUST(aclrtMemcpy(other, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE));
+    MUST(read(other, 4096));
+    MUST(aclrtFree(memory));
+    MUST(aclrtFree(other));
+  };
+  all["unwritten_copied"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    char* const other = block(4096);
+    MUST(aclrtMemcpy(other, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE));  // nobody looks yet
+    read(other, 64);
+    MUST(aclrtFree(memory));
+    MUST(aclrtFree(other));
+  };
+  all["alias_written"] = [] {
+    Device device;
+    Mapped mapped(1);
+    void* second = nullptr;
+    MUST(aclrtReserveMemAddress(&second, Mapped::kPage, 0, nullptr, 0));
+    MUST(aclrtMapMem(second, Mapped::kPage, 0, mapped.handles[0], 0));
+    MUST(write(second, 4096));
+    MUST(read(mapped.at(0), 4096));  // the same memory under its other address
+    MUST(aclrtUnmapMem(second));
+    MUST(aclrtReleaseMemAddress(second));
+    mapped.release();
+  };
+  all["s14_free_unknown"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    aclrtFree(memory + 64);
+    MUST(aclrtFree(memory));
+  };
+  all["s14_free_twice"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    MUST(aclrtFree(memory));
+    aclrtFree(memory);
+  };
+  all["unmap_twice"] = [] {
+    Device device;
+    Mapped mapped(1);
+    MUST(aclrtUnmapMem(mapped.at(0)));
+    aclrtUnmapMem(mapped.at(0));
+    MUST(aclrtFreePhysical(mapped.handles[0]));
+    MUST(aclrtReleaseMemAddress(mapped.address));
+  };
+  all["free_family"] = [] {
+    Device device;
+    void* media = nullptr;
+    MUST(acldvppMalloc(&media, 4096));
+    if (aclrtFree(media) != 0) MUST(acldvppFree(media));
+  };
+  all["rule_teardown"] = [] {
+    Device device;
+    Mapped mapped(1);
+    MUST(aclrtFreePhysical(mapped.handles[0]));
+    MUST(aclrtUnmapMem(mapped.at(0)));
+    MUST(aclrtReleaseMemAddress(mapped.address));
+  };
+  all["rule_async_aligned"] = [] {
+    Device device;
+    void* host = nullptr;
+    MUST(aclrtMallocHost(&host, 4096));
+    char* const memory = block(4096);
+    MUST(aclrtMemcpyAsync(memory + 4, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE, nullptr));
+    MUST(aclrtSynchronizeStream(nullptr));
+    MUST(aclrtFree(memory));
+    MUST(aclrtFreeHost(host));
+  };
+  all["host_past_end"] = [] {
+    Device device;
+    void* host = nullptr;
+    MUST(aclrtMallocHost(&host, 4096));
+    char* const memory = block(8192);
+    aclrtMemcpy(host, 8192, memory, 8192, ACL_MEMCPY_DEVICE_TO_HOST);
+    MUST(aclrtFree(memory));
+    MUST(aclrtFreeHost(host));
+  };
+  all["peak"] = [] {
+    Device device;
+    char* const first = block(3 * kMiB);
+    char* const second = block(3 * kMiB);
+    MUST(aclrtFree(first));
+    MUST(aclrtFree(second));
+  };
+}
+
+}  // namespace programs

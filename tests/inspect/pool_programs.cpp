@@ -1,0 +1,216 @@
+// Heaps and regions: the pool scenarios, and misuse of mstx.
+#include "inspect/program.h"
+
+namespace programs {
+
+namespace {
+
+// A block with a heap over it, which goes in order at the end.
+struct Pool {
+  Device device;
+  char* memory = block(4096);
+  mstxMemHeapHandle_t handle = heap(memory, 4096);
+  ~Pool() {
+    if (handle != nullptr) mstxMemHeapUnregister(nullptr, handle);
+    MUST(aclrtFree(memory));
+  }
+};
+
+// A caching allocator as torch_npu tells of it: fields left unset, a heap as news, the domain anew each time.
+void caching(const void* start, size_t size, bool take) {
+  const mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
+  mstxMemVirtualRangeDesc_t total = {0, start, 4096};
+  mstxMemHeapDesc_t news;
+  news.typeSpecificDesc = &total;
+  mstxMemHeapRegister(domain, &news);
+  if (!take) return unregister_at(start, domain);
+  mstxMemVirtualRangeDesc_t range = {0, start, size};
+  mstxMemRegionsRegisterBatch_t batch;
+  batch.regionCount = 1;
+  batch.regionDescArray = &range;
+  mstxMemRegionsRegister(domain, &batch);
+}
+
+}  // namespace
+
+void add_pool_programs(Programs& all) {
+  all["s1_no_region"] = [] {
+    Pool pool;
+    read(pool.memory, 64);
+  };
+  all["s2_region_end"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    read(pool.memory, 256);
+    write(pool.memory + 192, 128);
+  };
+  all["s3_neighbour"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 256);
+    region(pool.handle, pool.memory + 256, 256);
+    write(pool.memory + 192, 128);
+  };
+  all["s4_freed_region"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    unregister(handle);
+    write(pool.memory, 64);
+  };
+  all["s5_unregister_twice"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    unregister(handle);
+    unregister(handle);
+  };
+  all["s6_heap_gone"] = [] {
+    Pool pool;
+    mstxMemHeapUnregister(nullptr, pool.handle);
+    pool.handle = nullptr;
+    MUST(read(pool.memory, 4096));
+  };
+  all["s6b_heap_twice"] = [] {
+    Pool pool;
+    mstxMemHeapUnregister(nullptr, pool.handle);
+  };
+  all["s7_heap_unallocated"] = [] {
+    static char never[4096];
+    const auto handle = heap(never, sizeof never);
+    mstxMemHeapUnregister(nullptr, handle);
+  };
+  all["s8_region_alone"] = [] {
+    Device device;
+    static char never[4096];
+    const auto handle = region(nullptr, never, sizeof never);
+    write(never, 64);
+    unregister(handle);
+  };
+  all["s9_read_only"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ);
+    read(pool.memory, 256);
+    write(pool.memory, 64);
+  };
+  all["s9_none"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_NONE);
+    read(pool.memory, 64);
+  };
+  all["s9_shared"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_SHARED);
+    write(pool.memory, 256);
+    read(pool.memory, 256);
+  };
+  all["s10_left"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    region(heap(memory, 4096), memory, 256);
+  };
+  all["s11_reused"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    unregister(handle);
+    region(pool.handle, pool.memory, 128);
+    read(pool.memory, 64);
+  };
+  all["s11_written_again"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    write(pool.memory, 256);
+    unregister(handle);
+    region(pool.handle, pool.memory, 128);
+    write(pool.memory, 128);
+    read(pool.memory, 128);
+  };
+  all["s12_fresh_region"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    const auto handle = heap(memory, 4096);
+    region(handle, memory, 256);
+    read(memory, 64);
+    mstxMemHeapUnregister(nullptr, handle);
+    MUST(aclrtFree(memory));
+  };
+  all["s13_many_mappings"] = [] {
+    Device device;
+    Mapped mapped(2);
+    const auto handle = heap(mapped.address, 2 * Mapped::kPage);
+    region(handle, mapped.at(Mapped::kPage - 4096), 8192);
+    MUST(write(mapped.at(Mapped::kPage - 4096), 8192));
+    MUST(read(mapped.at(Mapped::kPage - 64), 128));
+    mstxMemHeapUnregister(nullptr, handle);
+    mapped.release();
+  };
+  all["s13_outside"] = [] {
+    Device device;
+    Mapped mapped(2);
+    const auto handle = heap(mapped.address, 2 * Mapped::kPage);
+    region(handle, mapped.at(Mapped::kPage - 4096), 8192);
+    write(mapped.at(64), 64);
+    mstxMemHeapUnregister(nullptr, handle);
+    mapped.release();
+  };
+  all["region_outside"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory + 4000, 256);
+  };
+  all["region_overlap"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 256);
+    region(pool.handle, pool.memory + 128, 256);
+  };
+  all["wrong_reference"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 256);
+    unregister(reinterpret_cast<mstxMemRegionHandle_t>(pool.memory));  // a pointer that says it is a handle
+  };
+  all["batch_unset"] = [] {
+    Pool pool;
+    const mstxMemVirtualRangeDesc_t range = {0, pool.memory, 64};
+    mstxMemRegionsRegisterBatch_t batch = {};
+    batch.heap = pool.handle;
+    const int left_over = 0x5a5a;
+    __builtin_memcpy(&batch.regionType, &left_over, sizeof left_over);
+    batch.regionCount = 1;
+    batch.regionDescArray = &range;
+    mstxMemRegionsRegister(nullptr, &batch);
+  };
+  all["heap_memory_goes"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    heap(memory, 4096);
+    MUST(aclrtFree(memory));
+  };
+  all["dialect_caching"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    for (int round = 0; round < 3; ++round) {
+      caching(memory, 512, true);
+      caching(memory + 512, 1024, true);
+      write(memory, 512);
+      write(memory + 512, 1024);
+      read(memory, 512);
+      caching(memory, 512, false);
+      caching(memory + 512, 1024, false);
+    }
+    MUST(aclrtFree(memory));
+  };
+  all["dialect_freed"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    caching(memory, 512, true);
+    caching(memory, 512, false);
+    write(memory, 64);
+    MUST(aclrtFree(memory));
+  };
+}
+
+}  // namespace programs

@@ -1,0 +1,125 @@
+// What the planted programs share: a device, memory, and mstx in few words.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "acl/acl.h"
+#include "acl/acl_rt_memory_soma.h"
+#include "mstx/ms_tools_ext.h"
+
+namespace programs {
+
+inline constexpr size_t kMiB = size_t{1} << 20;
+
+// A call that must work, or the program is not the one that the test is about.
+inline void must(int code, const char* what) {
+  if (code == 0) return;
+  std::fprintf(stderr, "%s: %d %s\n", what, code, aclGetRecentErrMsg());
+  std::exit(99);
+}
+#define MUST(call) ::programs::must((call), #call)
+
+struct Device {
+  Device() {
+    MUST(aclInit(nullptr));
+    MUST(aclrtSetDevice(0));
+  }
+  ~Device() {
+    aclrtResetDevice(0);
+    aclFinalize();
+  }
+};
+
+// A block, all of it written.
+inline char* block(size_t size, bool written = true) {
+  void* memory = nullptr;
+  MUST(aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST));
+  if (written) MUST(aclrtMemset(memory, size, 1, size));
+  return static_cast<char*>(memory);
+}
+
+// Reads and writes that the device may refuse: the attempt is the point.
+inline int read(const void* from, size_t size) {
+  static char buffer[8 * kMiB];
+  return aclrtMemcpy(buffer, sizeof buffer, from, size, ACL_MEMCPY_DEVICE_TO_HOST);
+}
+inline int write(void* to, size_t size) {
+  static const char buffer[8 * kMiB] = {};
+  return aclrtMemcpy(to, size, buffer, size, ACL_MEMCPY_HOST_TO_DEVICE);
+}
+
+struct Mapped {
+  void* address = nullptr;
+  size_t pages = 0;
+  aclrtDrvMemHandle handles[4] = {};
+  static constexpr size_t kPage = 2 * kMiB;
+
+  explicit Mapped(size_t count) : pages(count) {
+    MUST(aclrtReserveMemAddress(&address, (count + 1) * kPage, 0, nullptr, 0));
+    for (size_t i = 0; i < count; ++i) map(i);
+  }
+  void map(size_t i) {
+    aclrtPhysicalMemProp prop{};
+    prop.memAttr = ACL_HBM_MEM_HUGE;
+    prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+    MUST(aclrtMallocPhysical(&handles[i], kPage, &prop, 0));
+    MUST(aclrtMapMem(at(i * kPage), kPage, 0, handles[i], 0));
+  }
+  char* at(size_t offset) const { return static_cast<char*>(address) + offset; }
+  void release() {
+    for (size_t i = 0; i < pages; ++i) {
+      MUST(aclrtUnmapMem(at(i * kPage)));
+      MUST(aclrtFreePhysical(handles[i]));
+    }
+    MUST(aclrtReleaseMemAddress(address));
+  }
+};
+
+inline mstxMemHeapHandle_t heap(const void* start, size_t size, mstxDomainHandle_t domain = nullptr) {
+  const mstxMemVirtualRangeDesc_t range = {0, start, size};
+  const mstxMemHeapDesc_t desc = {MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
+                                  &range};
+  return mstxMemHeapRegister(domain, &desc);
+}
+inline mstxMemRegionHandle_t region(mstxMemHeapHandle_t heap, const void* start, size_t size,
+                                    mstxDomainHandle_t domain = nullptr) {
+  const mstxMemVirtualRangeDesc_t range = {0, start, size};
+  mstxMemRegionHandle_t handle = nullptr;
+  const mstxMemRegionsRegisterBatch_t batch = {heap, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
+  mstxMemRegionsRegister(domain, &batch);
+  return handle;
+}
+inline void unregister(mstxMemRegionHandle_t handle) {
+  mstxMemRegionRef_t ref = {};
+  ref.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
+  ref.handle = handle;
+  const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
+  mstxMemRegionsUnregister(nullptr, &batch);
+}
+inline void unregister_at(const void* pointer, mstxDomainHandle_t domain = nullptr) {
+  mstxMemRegionRef_t ref = {};
+  ref.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
+  ref.pointer = pointer;
+  const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
+  mstxMemRegionsUnregister(domain, &batch);
+}
+inline void allow(mstxMemRegionHandle_t handle, uint32_t flags) {
+  mstxMemPermissionsAssignRegionsDesc_t desc = {};
+  desc.flags = flags;
+  desc.region.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
+  desc.region.handle = handle;
+  const mstxMemPermissionsAssignBatch_t batch = {1, &desc};
+  mstxMemPermissionsAssign(nullptr, &batch);
+}
+
+using Programs = std::map<std::string, void (*)()>;
+void add_memory_programs(Programs& programs);
+void add_pool_programs(Programs& programs);
+void add_stream_programs(Programs& programs);
+void add_leak_programs(Programs& programs);
+
+}  // namespace programs
