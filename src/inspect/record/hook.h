@@ -33,9 +33,11 @@ class Next {
     void* found = found_.load(std::memory_order_relaxed);
     if (__builtin_expect(found == nullptr, 0)) {
       found = find_next(name_);
+      // One that is not there is looked for, and complained about, once.
+      if (found == nullptr) found = this;
       found_.store(found, std::memory_order_relaxed);
     }
-    return reinterpret_cast<Function>(found);
+    return found != this ? reinterpret_cast<Function>(found) : nullptr;
   }
 
  private:
