@@ -2,7 +2,7 @@
 PREFIX ?= $(CURDIR)/dist
 JOBS   ?= $(shell nproc)
 
-.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install docs tidy format clean
+.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install wheel docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,6 +34,10 @@ bench: setup ## Measure, as ratios against raw system calls and peers in the sam
 install: build ## Install into PREFIX (default ./dist), laid out as Ascend users know it
 	@cmake --install build/dev --prefix $(abspath $(PREFIX)) >/dev/null
 	@echo "Installed. Use it with:  source $(abspath $(PREFIX))/set_env.sh"
+
+wheel: build ## Pack the Python modules and their libraries into dist/*.whl, without network
+	@cmake --install build/dev --prefix build/wheel >/dev/null
+	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
 
 docs: build ## Write docs/rules from the rule book and docs/calls.md from the headers
 	@build/dev/bin/plat rules --markdown docs/rules

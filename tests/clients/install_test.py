@@ -140,3 +140,17 @@ def test_set_env_works_from_any_directory_and_twice(tree, shell, tmp_path):
 def test_set_env_is_safe_under_strict_settings_and_leaves_nothing_behind(tree, shell):
     left = run(shell, "-c", f"set -eu; unset LD_LIBRARY_PATH PYTHONPATH; source '{tree}/set_env.sh'; set; typeset -f")
     assert "_plat_" not in left.replace("_plat_/", "")
+
+
+PYTHON_SCRIPT = HERE.parents[1] / "examples/python/seven_steps.py"
+
+
+def test_a_python_script_runs_after_set_env(tree):
+    assert "memory came back: True" in sourced(tree, f"/usr/bin/python3 -B {PYTHON_SCRIPT}")
+
+
+def test_a_wheel_needs_nothing_but_itself(tree, tmp_path):
+    wheel = run("/usr/bin/python3", "-B", HERE.parents[1] / "scripts/wheel.py", tree, tmp_path).strip()
+    site = tmp_path / "site"
+    shutil.unpack_archive(wheel, site, "zip")
+    assert "memory came back: True" in run("/usr/bin/python3", "-B", PYTHON_SCRIPT, env={"PYTHONPATH": str(site)})

@@ -97,8 +97,12 @@ def test_every_program_has_an_expectation():
     assert sorted(names) == sorted(EXPECTED)
 
 
+# AddressSanitizer stops the program at a mistake that reaches the host's own memory, before it can be told from a trace.
+SEEN_BY_ASAN = {"host_past_end"} if "address" in os.environ.get("PLAT_SANITIZE", "") else set()
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=["direct", "broker"])
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - SEEN_BY_ASAN))
 def test_findings(program, name):
     done, findings = check(program, name)
     assert sorted(f["rule"] for f in findings) == sorted(EXPECTED[name]), done.stderr + done.stdout
