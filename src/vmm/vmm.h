@@ -27,6 +27,7 @@ class Vmm {
   Vmm& operator=(const Vmm&) = delete;
 
   device::Node& node() { return node_; }
+  const device::Node& node() const { return node_; }
   const AddressSpace& space() const { return space_; }
 
   // The calls of the API; arguments that no state can make right are checked before.
