@@ -22,11 +22,12 @@ typedef enum aclrtFloatOverflowMode {
 // an id that is not there.
 ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
 
-// Undoes one aclrtSetDevice; the last one waits for queued work and releases what the process holds on the
-// device.
+// Undoes one aclrtSetDevice; the last one waits for queued work and ends the device's default context and its
+// streams. Unlike with the vendor's library memory stays until it is freed or the process ends.
 ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
 
-// Releases what the process holds on the device in one step, whatever the count.
+// Undoes all aclrtSetDevice of a device in one step, whatever the count; memory stays as with
+// aclrtResetDevice.
 ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
 
 // The device of the thread's current context; 107002 when there is none.

@@ -19,10 +19,11 @@ extern "C" {
 // may ignore.
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 
-// Tears everything down, whatever the count; one more call returns 100037.
+// Undoes every aclInit; one more call returns 100037. Unlike with the vendor's library memory stays until it
+// is freed or the process ends.
 ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 
-// Drops one aclInit and tears down at zero. refCount receives what is left, or is NULL.
+// Undoes one aclInit. refCount receives what is left, or is NULL.
 ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 
 // The text of the calling thread's most recent failure; never NULL, empty when there was none.

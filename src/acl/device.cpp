@@ -37,6 +37,15 @@ Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
   return peer;
 }
 
+}  // namespace
+
+void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer) {
+  if (device == peer || peer >= device::kMaxDevices || !runtime.node.product().peer_access) return;
+  enabled_peers[device].fetch_or(uint64_t{1} << peer);
+}
+
+namespace {
+
 // The memory that an attribute asks about.
 bool is_present(const device::Product& product, aclrtMemAttr attribute) {
   switch (attribute) {
@@ -140,7 +149,7 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
     if (flags != 0) return fail(RuleId::PeerFlags, "flags", "flags is {}", flags);
     PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    acl::enabled_peers[device].fetch_or(uint64_t{1} << peer);
+    acl::enable_peer(runtime, device, peer);
     return {};
   });
 }

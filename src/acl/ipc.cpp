@@ -51,8 +51,9 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
     PLAT_TRY(want(devPtr, "devPtr"));
     PLAT_TRY(want(key, "key"));
     if (flags > 1) return fail(RuleId::IpcArguments, "flags", "flags is {}", flags);
-    PLAT_TRY(acl::current_device(runtime));
+    PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(address, runtime.ipc.import_key(key));
+    if (flags == 1) acl::enable_peer(runtime, device, runtime.vmm.space().entry(address).bank());
     *devPtr = pointer_of(address);
     return {};
   });

@@ -28,6 +28,14 @@ Result<> export_to(Runtime& runtime, aclrtDrvMemHandle handle, uint64_t flags, u
   return {};
 }
 
+// The device that imports may reach the one that has the memory.
+Result<> import_from(Runtime& runtime, uint64_t number, uint32_t device, aclrtDrvMemHandle* handle) {
+  PLAT_ASSIGN(imported, share::import_handle(runtime.vmm, number, device));
+  acl::enable_peer(runtime, device, share::device_of(number));
+  *handle = imported.opaque();
+  return {};
+}
+
 Result<> allow(Runtime& runtime, uint64_t number, int32_t* pid, size_t count) {
   PLAT_TRY(want(pid, "pid"));
   PLAT_TRY(want_size(count, "pidNum"));
@@ -66,9 +74,7 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
     PLAT_TRY(want(handle, "handle"));
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
     PLAT_TRY(acl::current_device(runtime));
-    PLAT_ASSIGN(imported, share::import_handle(runtime.vmm, shareableHandle, device));
-    *handle = imported.opaque();
-    return {};
+    return import_from(runtime, shareableHandle, device, handle);
   });
 }
 
@@ -102,10 +108,7 @@ aclError aclrtMemImportFromShareableHandleV2(void* shareableHandle, aclrtMemShar
     PLAT_TRY(want_zero(flags, "flags"));
     PLAT_TRY(check_type(shareType));
     PLAT_ASSIGN(device, acl::current_device(runtime));
-    PLAT_ASSIGN(imported,
-                share::import_handle(runtime.vmm, *static_cast<uint64_t*>(shareableHandle), device));
-    *handle = imported.opaque();
-    return {};
+    return import_from(runtime, *static_cast<uint64_t*>(shareableHandle), device, handle);
   });
 }
 

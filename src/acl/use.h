@@ -8,6 +8,10 @@ namespace plat::acl {
 // The device (physical number) of the calling thread's current context, or the rule that there is none.
 Result<uint32_t> current_device(Runtime& runtime);
 
+// From now on the one device may reach the other, as after aclrtDeviceEnablePeerAccess. Physical numbers; the
+// host, and a device itself, need no leave.
+void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer);
+
 // Products in RC form, and the oldest ones, have none of the VMM calls.
 Result<> want_virtual_memory(Runtime& runtime);
 

@@ -72,6 +72,10 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
     PLAT_TRY(want(prop, "prop"));
     PLAT_TRY(want_size(size, "size"));
     PLAT_TRY(want_zero(flags, "flags"));
+    if (prop->location.type == ACL_MEM_LOCATION_TYPE_HOST_NUMA) {  // the only place that wants a context
+      PLAT_TRY(vmm::resolve(runtime.node, *prop));
+      PLAT_TRY(acl::current_device(runtime));
+    }
     PLAT_ASSIGN(created, runtime.vmm.create(size, *prop));
     *handle = created.opaque();
     return {};

@@ -13,9 +13,11 @@
 namespace plat::cli {
 
 const char* const kInfoExamples =
-    "\nLooking changes nothing: it joins no machine, creates no file and waits for nobody. A device that no "
-    "process\n"
-    "uses is idle, and is shown with the memory that it would have.\n"
+    "\nLooking changes nothing: it joins no machine, creates no file, and waits at most 0.2 s for a "
+    "device\n"
+    "that a process is changing just now. A device that no process uses is idle, and is shown with the "
+    "memory\n"
+    "that it would have.\n"
     "\nExamples:\n"
     "  plat info                    the machine that programs started here would join\n"
     "  plat info --node ci-7        another one (see PLAT_NODE)\n"

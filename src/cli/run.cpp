@@ -88,7 +88,7 @@ int run(const RunOptions& options) {
         "'plat run --help' shows what can be asked, with examples.\n");
     return kAskedWrongly;
   }
-  const RunPlan plan = plan_run(options, own_prefix(), getpid());
+  const RunPlan plan = plan_run(options, own_prefix(), os::this_process());
   if (!settings_make_sense(plan.config)) return kAskedWrongly;
   if (!plan.problem.empty()) {
     fmt::print(stderr, "plat: {}\n", plan.problem);

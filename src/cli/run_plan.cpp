@@ -32,7 +32,11 @@ std::set<std::string> keys_of_file(const std::string& path) {
   std::set<std::string> keys;
   if (const auto text = os::read_small_file(path))
     device::parse_config_text(
-        *text, [&](std::string_view key, std::string_view) { keys.emplace(key); }, [](const std::string&) {});
+        *text,
+        [&](std::string_view key, std::string_view value) {
+          if (!value.empty()) keys.emplace(key);
+        },
+        [](const std::string&) {});
   return keys;
 }
 
@@ -69,7 +73,7 @@ std::string option_name(const std::string& key) {
   return name;
 }
 
-RunPlan plan_run(const RunOptions& options, const std::string& prefix, int pid) {
+RunPlan plan_run(const RunOptions& options, const std::string& prefix, const os::ProcessIdentity& process) {
   RunPlan plan;
   auto& variables = plan.variables;
   if (!options.config_file.empty()) variables["PLAT_CONFIG"] = options.config_file;
@@ -91,7 +95,8 @@ RunPlan plan_run(const RunOptions& options, const std::string& prefix, int pid) 
       std::any_of(kMachineSettings.begin(), kMachineSettings.end(),
                   [&](const char* key) { return options.settings.contains(key) || in_file.contains(key); });
   if (wants_machine && !node_is_chosen) {
-    plan.own_node = fmt::format("run-{}", pid);
+    // Containers may share the directory, and each has a process of the same number.
+    plan.own_node = fmt::format("run-{}-{}", process.pid, process.pid_namespace);
     variables["PLAT_NODE"] = plan.own_node;
   }
   plan.config = settings_with(variables);

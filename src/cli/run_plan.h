@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/config.h"
+#include "os/process.h"
 
 namespace plat::cli {
 
@@ -27,8 +28,9 @@ struct RunPlan {
   std::string problem;   // why it cannot be run
 };
 
-// `prefix` is the tree with lib64/libascendcl.so; `pid` names the machine of its own.
-RunPlan plan_run(const RunOptions& options, const std::string& prefix, int pid);
+// `prefix` is the tree with lib64/libascendcl.so; the process gives its name to a machine of the program's
+// own.
+RunPlan plan_run(const RunOptions& options, const std::string& prefix, const os::ProcessIdentity& process);
 
 // PLAT_HOST_ACCESS and --host-access for the setting host_access.
 std::string variable_name(const std::string& key);

@@ -81,7 +81,9 @@ class Reader {
     for (const char* c = key; *c != 0; ++c)
       name_ += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
     if (auto found = environment_(name_); found && !found->empty()) return found;
-    if (const auto found = file_.find(key); found != file_.end()) return found->second;
+    // "key =" in a file is as good as nothing, like a variable that is set to nothing.
+    if (const auto found = file_.find(key); found != file_.end() && !found->second.empty())
+      return found->second;
     return std::nullopt;
   }
 

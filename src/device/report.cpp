@@ -40,9 +40,25 @@ struct Recent {
   const rules::Rule* rule = nullptr;
 };
 
+thread_local Recent* t_recent = nullptr;
+
+// Ends the text of a thread that ends. That of the main thread stays: its thread_local objects go before the
+// destructors of static ones, and programs call in from those.
+struct RecentEnd {
+  ~RecentEnd() {
+    if (gettid() == getpid()) return;
+    delete t_recent;
+    t_recent = nullptr;
+  }
+};
+
 Recent& recent_failure() {
-  thread_local Recent recent;
-  return recent;
+  if (t_recent == nullptr) {
+    t_recent = new Recent;
+    thread_local RecentEnd end;
+    (void)end;
+  }
+  return *t_recent;
 }
 
 void write_line(std::string line) {

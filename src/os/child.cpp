@@ -51,6 +51,24 @@ sigset_t passed_on() {
   return set;
 }
 
+// While a child runs: with SIGCHLD ignored, as some parents leave it to their programs, the kernel would tell
+// nobody of the child's end and throw its exit code away.
+class ChildSignal {
+ public:
+  ChildSignal() {
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &plain, &before_);
+  }
+  ChildSignal(const ChildSignal&) = delete;
+  ChildSignal& operator=(const ChildSignal&) = delete;
+  ~ChildSignal() { restore(); }
+  void restore() const { sigaction(SIGCHLD, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
 Ending ending_of(int status) {
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
   return {WEXITSTATUS(status), 0};
@@ -65,6 +83,7 @@ Ending run_child(const std::vector<std::string>& command, const Variables& varia
   sigaddset(&waited, SIGCHLD);
   sigset_t before;
   sigprocmask(SIG_BLOCK, &waited, &before);
+  const ChildSignal child_signal;
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
@@ -75,6 +94,7 @@ Ending run_child(const std::vector<std::string>& command, const Variables& varia
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(126);  // it died before we asked
+    child_signal.restore();
     sigprocmask(SIG_SETMASK, &before, nullptr);
     const int failure = become(command, variables);
     [[maybe_unused]] const ssize_t told = write(verdict.ends[1], &failure, sizeof failure);
@@ -84,13 +104,19 @@ Ending run_child(const std::vector<std::string>& command, const Variables& varia
   verdict.ends[1] = -1;
   if (read(verdict.ends[0], &error, sizeof error) != static_cast<ssize_t>(sizeof error)) error = 0;
   int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
     siginfo_t info{};
     const int signal = sigwaitinfo(&waited, &info);
     // A signal from the terminal went to the whole process group, the child included.
     if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(child, signal);
   }
+  const int wait_error = ended < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (wait_error != 0) {  // somebody else took the exit code: none must be made up
+    error = wait_error;
+    return {126, 0};
+  }
   return ending_of(status);
 }
 

@@ -1,6 +1,7 @@
 #include "share/ipc.h"
 
 #include <charconv>
+#include <vector>
 
 #include "device/crash.h"
 #include "rules/rules.h"
@@ -14,6 +15,8 @@ using device::Ledger;
 namespace {
 
 constexpr char kPrefix[] = "plat";
+// Beside the flags of the export: the block is just being freed.
+constexpr uint32_t kClosed = uint32_t{1} << 31;
 constexpr size_t kDeviceAt = 4, kIndexAt = 6, kSecretAt = 14, kSecretEnd = 30;
 
 tl::unexpected<Error> unknown(const std::string& key) {
@@ -31,7 +34,8 @@ std::optional<uint64_t> hex(std::string_view text) {
 IpcRecord* find_key(Ledger& ledger, uint32_t index, uint64_t secret) {
   if (index >= device::kIpcKeys) return nullptr;
   IpcRecord& record = ledger.ipc(index);
-  return secret != 0 && record.secret.load(std::memory_order_acquire) == secret ? &record : nullptr;
+  const bool live = secret != 0 && record.secret.load(std::memory_order_acquire) == secret;
+  return live && (record.flags & kClosed) == 0 ? &record : nullptr;
 }
 
 }  // namespace
@@ -216,20 +220,34 @@ Result<> Ipc::close(const std::string& key) {
   return {};
 }
 
-void Ipc::forget(Va block_start) {
-  if (export_count_.load(std::memory_order_acquire) == 0) return;
-  const std::lock_guard lock(mutex_);
-  for (auto it = exports_.begin(); it != exports_.end();) {
-    const Exported& exported = it->second;
-    if (exported.block_start != block_start) {
-      ++it;
-      continue;
-    }
-    const Ledger::Lock ledger_lock(exported.bank->ledger());
-    exported.bank->ledger().drop_ipc_locked(exported.index);
-    it = exports_.erase(it);
+Result<> Ipc::free_block(Va block_start, const std::function<Result<>()>& free) {
+  if (export_count_.load(std::memory_order_acquire) == 0) return free();
+  std::unique_lock lock(mutex_);
+  std::vector<std::string> keys;
+  for (const auto& [key, exported] : exports_)
+    if (exported.block_start == block_start) keys.push_back(key);
+  if (keys.empty()) {
+    lock.unlock();
+    return free();
   }
+  const auto for_each_record = [&](const auto& change) {
+    for (const std::string& key : keys) {
+      const Exported& exported = exports_.at(key);
+      const Ledger::Lock ledger_lock(exported.bank->ledger());
+      change(exported.bank->ledger(), exported.index);
+    }
+  };
+  for_each_record([](Ledger& ledger, uint32_t index) { ledger.ipc(index).flags |= kClosed; });
+  // mutex_ is held on: another thread that gets the same address cannot export it before the old keys are
+  // gone.
+  if (auto freed = free(); !freed) {
+    for_each_record([](Ledger& ledger, uint32_t index) { ledger.ipc(index).flags &= ~kClosed; });
+    return freed;
+  }
+  for_each_record([](Ledger& ledger, uint32_t index) { ledger.drop_ipc_locked(index); });
+  for (const std::string& key : keys) exports_.erase(key);
   export_count_.store(exports_.size(), std::memory_order_release);
+  return {};
 }
 
 }  // namespace plat::share

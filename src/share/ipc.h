@@ -1,6 +1,7 @@
 // IPC keys: text that stands for part of an aclrtMalloc block.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -25,8 +26,10 @@ class Ipc {
   // Undoes one import, or ends an export.
   Result<> close(const std::string& key);
 
-  // The block that starts there was freed: its keys end with it. Cheap while nothing is exported.
-  void forget(Va block_start);
+  // Has `free` free the block that starts there. The keys of the block are closed before, so that nobody
+  // imports what is about to go, and end with it; if it is not freed they open again. Cheap while nothing is
+  // exported.
+  Result<> free_block(Va block_start, const std::function<Result<>()>& free);
 
  private:
   struct Parsed {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <random>
 
 #include "device/crash.h"
@@ -26,7 +27,6 @@ constexpr uint64_t kDeviceMask = uint64_t{0xFF} << 32;
 uint64_t number_of(uint32_t device, uint32_t index, uint64_t random) {
   return (random & ~(kIndexMask | kDeviceMask)) | uint64_t{device} << 32 | index;
 }
-uint32_t device_of(uint64_t number) { return static_cast<uint32_t>((number & kDeviceMask) >> 32); }
 uint32_t index_of(uint64_t number) { return static_cast<uint32_t>(number & kIndexMask); }
 
 tl::unexpected<Error> unknown(uint64_t number) {
@@ -50,6 +50,8 @@ HandleRecord* find_export(Ledger& ledger, uint64_t number) {
 }
 
 }  // namespace
+
+uint32_t device_of(uint64_t number) { return static_cast<uint32_t>((number & kDeviceMask) >> 32); }
 
 uint64_t secret(device::Node& node) {
   static std::atomic<uint64_t> drawn{0};
@@ -112,8 +114,17 @@ Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids) {
   return {};
 }
 
-Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device) {
-  PLAT_ASSIGN(bank, bank_of(vmm, number));
+namespace {
+
+// A breach of a relaxed rule goes to `warning`, to be told when no lock is held.
+Result<> note(std::optional<Error>& warning, Error breach) {
+  if (report::severity(breach.rule) == rules::Severity::Error) return forward(std::move(breach));
+  warning = std::move(breach);
+  return {};
+}
+
+Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, uint64_t number, uint32_t device,
+                                        std::optional<Error>& warning) {
   Ledger& ledger = bank->ledger();
   const uint32_t block = index_of(number);
   const std::lock_guard lock(vmm.mutex());
@@ -122,8 +133,9 @@ Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32
   if (record == nullptr) return unknown(number);
   const bool own = record->exporter == ledger.incarnation();
   if (own)
-    PLAT_TRY(report::check_soft(false, RuleId::ShareOwnProcess, "shareableHandle",
-                                "this process (pid {}) exported {:#x} itself", ledger.my_slot().pid, number));
+    PLAT_TRY(note(warning, Error{RuleId::ShareOwnProcess, "shareableHandle",
+                                 fmt::format("this process (pid {}) exported {:#x} itself",
+                                             ledger.my_slot().pid, number)}));
   if (!own && (record->share_flags & kNoPidValidation) == 0 &&
       !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
     return fail(RuleId::ShareDenied, "shareableHandle", "pid {} is not on the whitelist of {:#x}",
@@ -133,9 +145,9 @@ Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32
   if (known != UINT32_MAX) {
     vmm::Physical& physical = vmm.handles().at(known);
     if (!own)
-      PLAT_TRY(report::check_soft(false, RuleId::ShareImportTwice, "shareableHandle",
-                                  "{:#x} is already handle {:#x}", number,
-                                  vmm.handles().handle_of(known).value));
+      PLAT_TRY(note(warning, Error{RuleId::ShareImportTwice, "shareableHandle",
+                                   fmt::format("{:#x} is already handle {:#x}", number,
+                                               vmm.handles().handle_of(known).value)}));
     physical.references += 1;
     return vmm.handles().handle_of(known);
   }
@@ -154,6 +166,17 @@ Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32
   physical->imported = true;
   physical->share_number = number;
   physical->extra_access = device < device::kMaxDevices ? uint64_t{1} << device : 0;
+  return handle;
+}
+
+}  // namespace
+
+Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device) {
+  PLAT_ASSIGN(bank, bank_of(vmm, number));
+  std::optional<Error> warning;
+  auto handle = import_from(vmm, bank, number, device, warning);
+  // Only now: whoever reads the warnings may be slow, and all processes would wait for the device lock.
+  if (warning && handle) PLAT_TRY(report::soft(*warning));
   return handle;
 }
 

@@ -16,6 +16,9 @@ Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids);
 // `device` (physical number) will reach the memory, wherever it lies.
 Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device);
 
+// Where the memory lies that a number stands for: a physical number, or kHostBank.
+uint32_t device_of(uint64_t number);
+
 // A random number for secrets; repeatable when the user chose a seed.
 uint64_t secret(device::Node& node);
 

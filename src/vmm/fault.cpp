@@ -71,6 +71,55 @@ Direction direction_of(const void* context) {
 #endif
 }
 
+// What the process knows of the address: the mapping or the block it lies in, or that nothing is there.
+void explain_place(const Vmm& vmm, const Reservation& range, uint64_t address) {
+  const AddressSpace& space = vmm.space();
+  const PageEntry entry = space.entry(Va{address});
+  const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
+  if (mapping == nullptr) {
+    const uint64_t start = range.start.load(std::memory_order_acquire);
+    Line()
+        .text("  at offset ")
+        .number(address - start)
+        .text(" of the reservation of ")
+        .number(range.size_bytes.load(std::memory_order_acquire))
+        .text(" bytes at ")
+        .hex(start)
+        .text("; nothing is mapped there");
+    return;
+  }
+  uint64_t start = mapping->start.load(std::memory_order_acquire);
+  uint64_t size_bytes = mapping->size_bytes.load(std::memory_order_acquire);
+  const char* what = mapping->kind.load(std::memory_order_acquire) == MappingKind::Client
+                         ? " of the mapping of "
+                         : " of the imported memory of ";
+  if (const SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
+    const auto block = blocks->block_at(Va{address});
+    what = block ? " of the allocation of " : " of memory that is not allocated, in pages of ";
+    if (block) {
+      start = block->start.value;
+      size_bytes = block->size_bytes;
+    }
+  }
+  Line line;
+  line.text("  at offset ")
+      .number(address - start)
+      .text(what)
+      .number(size_bytes)
+      .text(" bytes at ")
+      .hex(start);
+  if (entry.bank() == device::kHostBank) {
+    line.text(" on the host");
+    return;
+  }
+  // Clients know a device by its logical number. A hidden one has none.
+  const int32_t logical = vmm.node().logical_id(entry.bank());
+  if (logical >= 0)
+    line.text(" on device ").number(static_cast<uint64_t>(logical));
+  else
+    line.text(" on device ").number(entry.bank()).text(" of the machine, which is hidden here");
+}
+
 void explain(const Vmm& vmm, uint64_t address, const void* context) {
   const AddressSpace& space = vmm.space();
   const uint32_t index = space.reservation_at(Va{address});
@@ -87,31 +136,7 @@ void explain(const Vmm& vmm, uint64_t address, const void* context) {
       .text(" (pid ")
       .number(static_cast<uint64_t>(getpid()))
       .text(")");
-  const PageEntry entry = space.entry(Va{address});
-  const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
-  if (mapping != nullptr) {
-    const uint64_t start = mapping->start.load(std::memory_order_acquire);
-    Line()
-        .text("  at offset ")
-        .number(address - start)
-        .text(mapping->kind.load(std::memory_order_relaxed) == MappingKind::Client ? " of the mapping of "
-                                                                                   : " of the allocation of ")
-        .number(mapping->size_bytes.load(std::memory_order_acquire))
-        .text(" bytes at ")
-        .hex(start)
-        .text(entry.bank() == device::kHostBank ? " on the host" : " on device ")
-        .number(entry.bank());
-  } else {
-    const uint64_t start = range->start.load(std::memory_order_acquire);
-    Line()
-        .text("  at offset ")
-        .number(address - start)
-        .text(" of the reservation of ")
-        .number(range->size_bytes.load(std::memory_order_acquire))
-        .text(" bytes at ")
-        .hex(start)
-        .text("; nothing is mapped there");
-  }
+  explain_place(vmm, *range, address);
   Line().text(
       "  Device memory cannot be touched from the host. Copy with aclrtMemcpy, or set "
       "PLAT_HOST_ACCESS=allow.");

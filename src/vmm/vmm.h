@@ -27,6 +27,7 @@ class Vmm {
   Vmm& operator=(const Vmm&) = delete;
 
   device::Node& node() { return node_; }
+  const device::Node& node() const { return node_; }
   const AddressSpace& space() const { return space_; }
 
   // After fork: what is mapped for the host belongs to the parent. Async-signal-safe.

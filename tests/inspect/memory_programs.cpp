@@ -140,7 +140,8 @@ void add_memory_programs(Programs& all) {
     void* host = nullptr;
     MUST(aclrtMallocHost(&host, 4096));
     char* const memory = block(8192);
-    aclrtMemcpy(host, 8192, memory, 8192, ACL_MEMCPY_DEVICE_TO_HOST);
+    // Reading: a write would destroy what the C library keeps behind the block.
+    aclrtMemcpy(memory, 8192, host, 8192, ACL_MEMCPY_HOST_TO_DEVICE);
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
   };

@@ -138,6 +138,26 @@ def test_run_passes_signals_on_to_the_program(machine):
     assert process.wait(30) == 7
 
 
+@pytest.mark.parametrize("code, command", [
+    (3, [SHELL, "-c", "exit 3"]),
+    (0, ["sleep", "0.2"]),
+    (0, ["grep", "-q", "^SigIgn:.*[13579bdf]....$", "/proc/self/status"]),  # the program inherits that choice as it was
+])
+def test_run_ends_though_its_parent_ignores_children(machine, code, command):
+    """With SIGCHLD ignored the kernel sends no signal, and throws the exit code away."""
+    done = machine.plat("run", "--devices", "1", "--", *command, without=["PLAT_NODE"],
+                        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == code
+
+
+def test_an_empty_name_in_a_file_is_none(machine, tmp_path):
+    file = tmp_path / "plat.conf"
+    file.write_text("devices = 1\nnode =\n")
+    done = machine.plat("run", "--config", str(file), "--", SHELL, "-c", "echo $PLAT_NODE", without=["PLAT_NODE"])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run-")
+
+
 def test_run_sets_the_environment(machine):
     done = machine.plat("run", "--host-access", "allow", "--rule", "VMM-Map-whole-handle=error", "--rule",
                         "VMM-Map-page-flag=warning", "--seed", "7", "--visible", "2,3", "--", "env")
@@ -161,7 +181,8 @@ def test_run_with_device_options_makes_a_machine_and_removes_it(machine):
     script = f'echo $PLAT_NODE; {PLAT} run -- {HOLDER} 1 512 </dev/null; {PLAT} info --json'
     done = machine.plat("run", "--devices", "2", "--capacity", "512MiB", "--", SHELL, "-c", script, without=["PLAT_NODE"])
     node, ready, rest = done.stdout.split("\n", 2)
-    assert node.startswith("run-") and ready == "ready"
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    assert node.startswith("run-") and node.endswith(f"-{namespace}") and ready == "ready"
     seen = json.loads(rest)
     assert seen["node"] == node and [d["capacity_bytes"] for d in seen["devices"]] == [512 * MIB] * 2
     assert list(pathlib.Path(seen["directory"]).glob(node + "-*")) == []

@@ -77,6 +77,59 @@ TEST(HostFault, WriteOfReservedMemoryIsExplained) {
   EXPECT_NE(ending.output.find("nothing is mapped there"), std::string::npos) << ending.output;
 }
 
+TEST(HostFault, BlockInsideSharedPagesIsNamed) {
+  const Ending ending = run([] {
+    aclrtSetDevice(0);
+    void* first = nullptr;
+    void* second = nullptr;
+    aclrtMalloc(&first, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    aclrtMalloc(&second, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    (void)static_cast<volatile char*>(second)[7];
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  // 100 bytes, rounded to 32 and padded by 32.
+  EXPECT_NE(ending.output.find("offset 7 of the allocation of 160 bytes"), std::string::npos)
+      << ending.output;
+}
+
+TEST(HostFault, PageBesideTheBlocksIsNotCalledAllocated) {
+  const Ending ending = run([] {
+    aclrtSetDevice(0);
+    void* only = nullptr;
+    aclrtMalloc(&only, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    (void)static_cast<volatile char*>(only)[64 * 4096];
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find("not allocated"), std::string::npos) << ending.output;
+}
+
+TEST(HostFault, DeviceHasTheNumberThatTheProgramKnows) {
+  const Ending ending = run([] {
+    setenv("ASCEND_RT_VISIBLE_DEVICES", "2", 1);
+    aclrtSetDevice(0);
+    (void)static_cast<volatile char*>(map_new(2_MiB))[0];
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find(" on device 0\n"), std::string::npos) << ending.output;
+}
+
+TEST(HostFault, HostMemoryIsOnTheHost) {
+  const Ending ending = run([] {
+    aclrtPhysicalMemProp prop{};
+    prop.memAttr = ACL_MEM_HUGE;
+    prop.location.type = ACL_MEM_LOCATION_TYPE_HOST;
+    aclrtDrvMemHandle handle = nullptr;
+    void* va = nullptr;
+    if (aclrtMallocPhysical(&handle, 2_MiB, &prop, 0) != ACL_SUCCESS ||
+        aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 0) != ACL_SUCCESS ||
+        aclrtMemMapNoAccess(va, 2_MiB, 0, handle, 0) != ACL_SUCCESS)
+      _exit(0);
+    (void)static_cast<volatile char*>(va)[0];
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find(" on the host\n"), std::string::npos) << ending.output;
+}
+
 TEST(HostFault, OtherFaultsAreNotExplained) {
   const Ending ending = run([] {
     aclrtSetDevice(0);

@@ -205,6 +205,12 @@ RULE_BROKEN(NoContext) {
   EXPECT_BREAKS(aclrtGetDevice(&device));
   EXPECT_EQ(device, 77);
   EXPECT_BREAKS(aclrtMemImportFromShareableHandle(1, 0, &handle));
+  aclrtPhysicalMemProp prop{};
+  prop.memAttr = ACL_MEM_HUGE;
+  prop.location.type = ACL_MEM_LOCATION_TYPE_HOST_NUMA;
+  EXPECT_BREAKS(aclrtMallocPhysical(&handle, 2_MiB, &prop, 0));
+  prop.location.type = ACL_MEM_LOCATION_TYPE_HOST;
+  EXPECT_OK(aclrtMallocPhysical(&handle, 2_MiB, &prop, 0));
 }
 RULE_KEPT(NoContext) {
   EXPECT_NE(reserve(2_MiB), nullptr);  // needs none

@@ -101,6 +101,16 @@ TEST(Config, AFileGivesWhatTheEnvironmentDoesNot) {
   unlink(path.c_str());
 }
 
+TEST(Config, AnEmptyValueInAFileIsNone) {
+  const std::string path = "/tmp/plat-config-test-" + std::to_string(getpid());
+  std::ofstream(path) << "node =\ncapacity =\nlog =\n";
+  const Config config = read({{"PLAT_CONFIG", path}});
+  EXPECT_EQ(config.node, Config{}.node);
+  EXPECT_FALSE(config.node.empty());
+  EXPECT_TRUE(config.complaints.empty());
+  unlink(path.c_str());
+}
+
 TEST(Config, EverySettingIsDocumented) {
   for (const Setting& setting : settings()) {
     EXPECT_GT(std::string_view(setting.meaning).size(), 10u) << setting.key;
