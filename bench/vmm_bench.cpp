@@ -182,7 +182,7 @@ int main() {
       const Lookup lookup = lookup_ns(mappings);
       print_row(fmt::format("find the mapping behind an address, {} live", mappings), lookup.mapping, "ns",
                 10);
-      print_row("the same, with its start and size", lookup.range, "ns");
+      print_row("the same, with its start and size", lookup.range, "ns", 0);
     });
   remove_machine(node);
   return 0;
