@@ -55,20 +55,30 @@ void say(const char* text) {
   std::fflush(stdout);
 }
 
+// Some steps for every coming and going of the tool, so that the trace stays small on a slow machine.
 int churn(const char* tool, char* memory) {
+  constexpr int kSteps = 5;
   std::atomic<bool> stop{false};
+  std::atomic<int> turn{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {
       Pool pool(memory + t * 8192, "churn");
-      while (!stop) pool.step();
+      for (int seen = -1; !stop;) {
+        const int now = turn;
+        for (int i = 0; i < kSteps && now != seen; ++i) pool.step();
+        seen = now;
+        std::this_thread::yield();
+      }
     });
   int failures = 0;
   for (int round = 0; round < 1000; ++round) {
     platMstxToolId_t id = 0;
     if (platMstxAttach(tool, &id) != PLAT_MSTX_OK) ++failures;
+    ++turn;
     for (int i = 0; i < round % 7; ++i) std::this_thread::yield();
     if (platMstxDetach(id) != PLAT_MSTX_OK) ++failures;
+    ++turn;
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();

@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 
-import pytest
-
 PLAT = os.environ["PLAT_COMMAND"]
 PROGRAM = os.environ["PLAT_PROGRAM"]
 RECORDER = os.path.join(os.path.dirname(os.path.dirname(PLAT)), "lib64", "libplat_inspect.so")
@@ -24,6 +22,8 @@ def running(*arguments, **variables):
     try:
         assert program.stdout.readline() == "ready\n"
         yield program
+        if program.poll() == -signal.SIGKILL:
+            return  # by the test
         program.stdin.close()
         assert program.wait(timeout=120) == 0
     finally:
@@ -87,7 +87,6 @@ def test_the_end_of_a_recorded_process_ends_the_recording(tmp_path):
         assert recorder.wait(timeout=120) == 0
         recorder.stderr.close()
         assert run("check", tmp_path / "t").returncode == 0
-        return
 
 
 def test_who_cannot_be_looked_into_is_said():
@@ -102,11 +101,10 @@ def test_who_cannot_be_looked_into_is_said():
     assert run("record", "--pid", os.getpid(), "-o", "/dev/null/t", "--", "/bin/true").returncode == 2
 
 
-@pytest.mark.parametrize("stacks", ["none", "fp"])
-def test_a_thousand_attaches_under_load_leave_a_trace_without_a_fault(tmp_path, stacks):
+def test_a_thousand_attaches_under_load_leave_a_trace_without_a_fault(tmp_path):
     trace = tmp_path / "t"
     done = subprocess.run([PROGRAM, "churn", RECORDER], timeout=500, capture_output=True, text=True,
-                          env={**os.environ, "PLAT_INSPECT_TRACE": str(trace), "PLAT_INSPECT_STACKS": stacks})
+                          env={**os.environ, "PLAT_INSPECT_TRACE": str(trace)})
     assert done.returncode == 0, done.stderr
     done = run("check", trace)
     assert done.returncode == 0 and "0 errors, 0 warnings" in done.stdout, done.stdout
