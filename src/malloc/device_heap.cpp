@@ -147,6 +147,21 @@ Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
   return {};
 }
 
+void DeviceHeap::release_device(uint32_t bank, const char* how) {
+  std::vector<Va> starts;
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) starts = heap->blocks();
+  {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t index = 0; index < large_.size(); ++index) {
+      const LargeBlock& block = large_.at(index);
+      if (block.tag() && vmm_.space().entry(block.start()).bank() == bank) starts.push_back(block.start());
+    }
+  }
+  for (const Va start : starts)
+    if (const auto found = find(start)) (void)free(start, found->tag.family, how);
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) heap->release_idle();
+}
+
 // Why no block can be freed at an address.
 Error DeviceHeap::not_a_block(Va va) {
   const auto error = [](RuleId rule, std::string detail) { return Error{rule, "devPtr", std::move(detail)}; };

@@ -197,11 +197,32 @@ bool PoolSet::free_now(Va va) {
   const std::lock_guard lock(mutex_);
   Pool* pool = owner_of(va);
   if (pool == nullptr) return false;
-  const auto freed = pool->free(va, stream::StreamId{}, 0);
-  heap_.history().freed(va, freed->size_bytes, "aclrtFree");
+  free_locked(*pool, va, "aclrtFree");
+  return true;
+}
+
+void PoolSet::free_locked(Pool& pool, Va va, const char* how) {
+  const auto freed = pool.free(va, stream::StreamId{}, 0);
+  heap_.history().freed(va, freed->size_bytes, how);
   blocks_.erase(va.value);
   block_count_.store(blocks_.size(), std::memory_order_release);
-  return true;
+}
+
+void PoolSet::release_device(uint32_t bank, const stream::Runtime& streams, const char* how) {
+  if (pool_count_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    const auto [start, handle] = *at++;
+    if (Pool& pool = *pools_.at(handle); pool.bank() == bank) free_locked(pool, Va{start}, how);
+  }
+  for (auto at = pools_.begin(); at != pools_.end();) {
+    Pool& pool = *at->second;
+    if (pool.bank() == bank) {
+      pool.destroyed = true;
+      pool.trim(0, true, streams);
+    }
+    at = pool.destroyed && pool.reserved_bytes() == 0 ? pools_.erase(at) : std::next(at);
+  }
 }
 
 Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams) {

@@ -30,6 +30,8 @@ class PoolSet {
   Result<> free(Va va, stream::Runtime& streams, stream::StreamId stream);
   // At once. False when the address is of no pool.
   bool free_now(Va va);
+  // Destroys the pools of the device, and frees what is in use of them.
+  void release_device(uint32_t bank, const stream::Runtime& streams, const char* how);
   Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams);
 
   // A stream or the device was synchronised: the moment to give back what is too much.
@@ -40,6 +42,7 @@ class PoolSet {
  private:
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
+  void free_locked(Pool& pool, Va va, const char* how);
 
   DeviceHeap& heap_;
   std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_ and before a stream's

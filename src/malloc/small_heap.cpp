@@ -155,6 +155,16 @@ std::optional<SmallHeap::Found> SmallHeap::find(Va va) {
   return Found{*block, *region->tag_at(block->start)};
 }
 
+std::vector<Va> SmallHeap::blocks() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Va> starts;
+  for (const auto& region : regions_)
+    for (uint32_t page = 0; page < region->page_count(); ++page)
+      if (const Va at = region->start() + uint64_t{page} * kNormalPageBytes; region->tag_at(at))
+        starts.push_back(at);
+  return starts;
+}
+
 bool SmallHeap::release_idle() {
   const std::lock_guard lock(mutex_);
   return idle_ != nullptr && drop_region(idle_);

@@ -31,6 +31,8 @@ class SmallHeap {
     BlockTag tag;
   };
   std::optional<Found> find(Va va);
+  // Where the live blocks start.
+  std::vector<Va> blocks();
   // Gives back what is held for later. True if there was anything.
   bool release_idle();
 

@@ -220,6 +220,32 @@ Result<> Ipc::close(const std::string& key) {
   return {};
 }
 
+void Ipc::release_device(uint32_t bank) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = exports_.begin(); at != exports_.end();) {
+    const Exported exported = at->second;
+    if (exported.bank->device_number() != bank) {
+      ++at;
+      continue;
+    }
+    const Ledger::Lock ledger_lock(exported.bank->ledger());
+    exported.bank->ledger().drop_ipc_locked(exported.index);
+    at = exports_.erase(at);
+  }
+  export_count_.store(exports_.size(), std::memory_order_release);
+  std::map<uint64_t, bool> gone;  // by region: whether it could be taken down, once for all of its keys
+  for (auto at = imports_.begin(); at != imports_.end();) {
+    const Va region = at->second.region;
+    const auto known = gone.find(region.value);
+    if (known == gone.end() && vmm_.space().entry(region).bank() != bank) {
+      ++at;
+      continue;
+    }
+    if (known == gone.end()) gone[region.value] = vmm_.destroy_region(region).has_value();
+    at = gone[region.value] ? imports_.erase(at) : std::next(at);
+  }
+}
+
 Result<> Ipc::free_block(Va block_start, const std::function<Result<>()>& free) {
   if (export_count_.load(std::memory_order_acquire) == 0) return free();
   std::unique_lock lock(mutex_);

@@ -30,6 +30,8 @@ class Ipc {
   // imports what is about to go, and end with it; if it is not freed they open again. Cheap while nothing is
   // exported.
   Result<> free_block(Va block_start, const std::function<Result<>()>& free);
+  // Ends the keys of a device's blocks, and takes back what was imported from it.
+  void release_device(uint32_t bank);
 
  private:
   struct Parsed {

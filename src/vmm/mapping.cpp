@@ -21,9 +21,10 @@ std::string bank_name(uint32_t bank) {
 Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical& physical) {
   const uint32_t index = space_.reservation_at(start);
   Reservation* range = index == kNone ? nullptr : space_.reservation(index);
-  if (range == nullptr || range->internal)
-    return fail(RuleId::MapOutside, "virPtr", "{:#x} is {}", start.value,
-                range == nullptr ? "in no reservation" : "memory of another kind");
+  if (range == nullptr) return fail(RuleId::MapOutside, "virPtr", "{:#x} is in no reservation", start.value);
+  if (range->internal)
+    return fail(RuleId::MapKind, "virPtr", "{:#x} lies in a block of another call that starts at {:#x}",
+                start.value, range->start.load(std::memory_order_relaxed));
   const uint64_t page_bytes = physical.page_bytes;
   if (!is_aligned(start.value, page_bytes) || !is_aligned(size_bytes, page_bytes))
     return fail(RuleId::MapAligned, is_aligned(size_bytes, page_bytes) ? "virPtr" : "size",

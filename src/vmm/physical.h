@@ -46,6 +46,7 @@ class PhysicalTable {
   // The entry that holds a block, if there is one; UINT32_MAX otherwise.
   uint32_t find_block(const device::Bank* bank, uint32_t block);
   uint32_t live() const { return table_.live(); }
+  uint32_t size() const { return table_.size(); }
 
  private:
   core::StableArray<Physical> table_;
