@@ -5,7 +5,6 @@
 #include "acl/acl_rt.h"
 #include "acl/entry.h"
 #include "acl/use.h"
-#include "os/process.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -121,14 +120,7 @@ const char* aclrtGetSocName() {
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {
   return entry("aclrtDeviceGetBareTgid", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(pid, "pid"));
-    *pid = os::this_process().pid;
-    // A process of another pid namespace than the machine's first one goes by a number of its own.
-    for (uint32_t number = 0; number <= device::kHostBank; ++number) {
-      device::Bank* bank = runtime.node.open_bank(number);
-      if (bank == nullptr) continue;
-      *pid = bank->ledger().my_slot().bare_pid;
-      break;
-    }
+    *pid = runtime.node.bare_pid();
     return {};
   });
 }

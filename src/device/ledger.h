@@ -30,6 +30,7 @@ struct LedgerOptions {
   std::string product;
   bool capacity_is_firm = false;  // a running machine with another capacity is a conflict
   uint32_t device_number = 0;
+  uint64_t home_namespace = 0;  // of the machine, if it runs already; 0: this process is the first
 };
 
 struct BlockInfo {
@@ -67,6 +68,7 @@ class Ledger {
   uint64_t capacity_bytes() const { return header_->capacity_bytes; }
   uint32_t page_count() const { return header_->page_count; }
   const std::string product() const { return header_->product; }
+  uint64_t home_namespace() const { return header_->pid_namespace; }
   int data_fd() const { return data_.get(); }
   bool data_fd_is_ours() const;
   // Must be called before anything is allocated or released; then what the dead left is cleared.
@@ -92,6 +94,10 @@ class Ledger {
   // Reaps the dead first, so that what it says includes nothing of theirs.
   Usage usage();
   std::vector<Holder> holders();
+
+  // What a process is called in whitelists. A pid of another namespace could be the pid of somebody else at
+  // home, so such a process gets a number that no pid can be. `home_namespace` 0: there is nobody else yet.
+  static int32_t bare_pid(const os::ProcessIdentity& process, uint64_t home_namespace);
 
   // My own place in the ledger.
   ProcessSlot& my_slot() { return slots_[slot_]; }

@@ -44,7 +44,7 @@ struct alignas(64) LedgerHeader {
   char product[16];
   uint64_t data_device;  // identity of the memory file
   uint64_t data_inode;
-  uint64_t pid_namespace;     // of the first process: pids of others mean nothing to it
+  uint64_t pid_namespace;     // of the machine's first process: pids of others mean nothing to it
   uint64_t next_incarnation;  // numbers processes, never reused
   std::atomic<uint64_t>
       transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died

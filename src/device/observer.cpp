@@ -129,6 +129,7 @@ Observation observe(const std::string& control_path) {
   DeviceView& view = seen.view;
   view.product = std::string(copy.header.product, strnlen(copy.header.product, sizeof copy.header.product));
   view.capacity_bytes = copy.header.capacity_bytes;
+  view.home_namespace = copy.header.pid_namespace;
   view.died_inside_change = view.was_locked && copy.header.transaction.load(std::memory_order_relaxed) != 0;
   fill_in(view, copy, alive);
   // Without the lock, or after a death inside a change, differences are to be expected and mean nothing.

@@ -428,22 +428,44 @@ TEST(Lifecycle, PidNamespacesShareADeviceThroughADirectory) {
       EXPECT_EQ(write(fd, map.data(), map.size()), static_cast<ssize_t>(map.size()));
       close(fd);
     }
-    Peer outside(hold);
+    Peer outside([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      EXPECT_NE(allocate(4_MiB), nullptr);
+      channel.send(0);
+      int32_t name = static_cast<int32_t>(channel.receive());
+      uint64_t number = 0;
+      EXPECT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
+      EXPECT_EQ(aclrtMemExportToShareableHandle(allocate(2_MiB, 1), ACL_MEM_HANDLE_TYPE_NONE, 0, &number),
+                ACL_SUCCESS);
+      EXPECT_EQ(aclrtMemSetPidToShareableHandle(number, &name, 1), ACL_SUCCESS) << aclGetRecentErrMsg();
+      channel.send(number);
+      channel.receive();
+    });
     outside.channel().receive();
     ASSERT_EQ(unshare(CLONE_NEWPID), 0);  // for the children to come
     Peer inside([](Channel& channel) {
       EXPECT_EQ(getpid(), 1);
+      int32_t before = 0;
+      EXPECT_EQ(aclrtDeviceGetBareTgid(&before), ACL_SUCCESS);
+      EXPECT_EQ(aclrtSetDevice(1), ACL_SUCCESS) << aclGetRecentErrMsg();  // the first process there
       EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
       EXPECT_EQ(used_bytes(), 4_MiB);
       EXPECT_NE(allocate(2_MiB), nullptr);
       int32_t name = 0;
       EXPECT_EQ(aclrtDeviceGetBareTgid(&name), ACL_SUCCESS);
       EXPECT_GE(name, 0x40000000);  // pid 1 would be somebody else's name
+      EXPECT_EQ(before, name);
+      channel.send(static_cast<uint64_t>(name));
+      aclrtDrvMemHandle handle = nullptr;
+      EXPECT_EQ(aclrtMemImportFromShareableHandle(channel.receive(), 1, &handle), ACL_SUCCESS)
+          << aclGetRecentErrMsg();
       channel.send(0);
       channel.receive();
       EXPECT_EQ(used_bytes(), 2_MiB);
       channel.send(0);
     });
+    outside.channel().send(inside.channel().receive());
+    inside.channel().send(outside.channel().receive());
     inside.channel().receive();
     outside.kill_now();
     inside.channel().send(0);
