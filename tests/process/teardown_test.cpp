@@ -53,18 +53,17 @@ struct Everything {
   }
 };
 
-void in_child(const std::function<void()>& body) {
-  Peer child([&](Channel&) {
+void on_a_machine(const std::function<void()>& body) {
+  in_child([&] {
     const Machine machine;
     EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
     EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     body();
   });
-  EXPECT_TRUE(child.join());
 }
 
 TEST(Teardown, FinalizeTakesEverythingBack) {
-  in_child([] {
+  on_a_machine([] {
     const Everything everything;
     EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
     EXPECT_EQ(aclrtReleaseMemAddress(everything.unbound), 107000);
@@ -73,7 +72,7 @@ TEST(Teardown, FinalizeTakesEverythingBack) {
 }
 
 TEST(Teardown, LastReferenceTakesEverythingBack) {
-  in_child([] {
+  on_a_machine([] {
     EXPECT_EQ(aclInit(nullptr), ACL_ERROR_REPEAT_INITIALIZE);
     const Everything everything;
     EXPECT_EQ(aclFinalizeReference(nullptr), ACL_SUCCESS);
@@ -84,7 +83,7 @@ TEST(Teardown, LastReferenceTakesEverythingBack) {
 }
 
 TEST(Teardown, ForcedResetTakesOneDeviceBack) {
-  in_child([] {
+  on_a_machine([] {
     const Everything everything;
     EXPECT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
     void* other = nullptr;
@@ -100,7 +99,7 @@ TEST(Teardown, ForcedResetTakesOneDeviceBack) {
 
 // Programs count their resets and tidy up only then; a release that fails is fatal to some.
 TEST(Teardown, CountedResetLeavesMemoryToTheProgram) {
-  in_child([] {
+  on_a_machine([] {
     const Everything everything;
     EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
     EXPECT_EQ(aclrtUnmapMem(everything.mapped), ACL_SUCCESS);
@@ -156,7 +155,7 @@ TEST(Teardown, SharedMemoryStaysWithTheOthers) {
 }
 
 TEST(Teardown, QueuedWorkRunsBeforeItsMemoryGoes) {
-  in_child([] {
+  on_a_machine([] {
     void* block = nullptr;
     void* host = nullptr;
     EXPECT_EQ(aclrtMalloc(&block, 2_MiB, ACL_MEM_MALLOC_HUGE_ONLY), ACL_SUCCESS);
