@@ -1,8 +1,10 @@
 // What is left after a device was reset or everything was finalized, and what programs are told that go on.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "acl/acl_rt_memory_soma.h"
 #include "base/units.h"
@@ -152,6 +154,46 @@ TEST(Teardown, SharedMemoryStaysWithTheOthers) {
     EXPECT_TRUE(exporter.join());
   });
   EXPECT_TRUE(test.join());
+}
+
+// Threads that know nothing of it go on; their calls fail or work, and nothing is lost.
+TEST(Teardown, MeetsThreadsThatGoOn) {
+  on_a_machine([] {
+    std::atomic<bool> done{false};
+    const auto work = [&done] {
+      while (!done) {
+        if (aclrtSetDevice(0) != ACL_SUCCESS) continue;
+        void* block = nullptr;
+        if (aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS) {
+          (void)aclrtMemset(block, 4096, 1, 4096);
+          (void)aclrtFree(block);
+        }
+        void* mapped = map_new(2_MiB);
+        aclrtDrvMemHandle handle = nullptr;
+        if (mapped != nullptr && aclrtMemRetainAllocationHandle(mapped, &handle) == ACL_SUCCESS) {
+          (void)aclrtMemset(mapped, 4096, 1, 4096);
+          (void)aclrtUnmapMem(mapped);
+          (void)aclrtFreePhysical(handle);
+          (void)aclrtFreePhysical(handle);
+          (void)aclrtReleaseMemAddress(mapped);
+        }
+      }
+    };
+    std::thread one(work);
+    std::thread two(work);
+    for (int round = 0; round < 100; ++round) {
+      (void)aclrtResetDeviceForce(0);
+      EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+      EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+    }
+    done = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(used_bytes(), 0u);
+    EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+  });
 }
 
 TEST(Teardown, QueuedWorkRunsBeforeItsMemoryGoes) {
