@@ -27,8 +27,8 @@ ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
 // aclFinalize take it back.
 ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
 
-// Resets the device in one step, whatever the count, once queued work has run, and takes back the device
-// memory, mappings, physical handles and reservations that the process has there.
+// Resets a device that is set, in one step, whatever the count, once queued work has run, and takes back the
+// device memory, mappings, physical handles and reservations that the process has there.
 ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
 
 // The device of the thread's current context; 107002 when there is none.

@@ -1,7 +1,5 @@
 // Devices: how many, which product, how much memory, who reaches whom. Which one a thread uses is in
 // context.cpp.
-#include <atomic>
-
 #include "acl/acl_rt.h"
 #include "acl/entry.h"
 #include "acl/use.h"
@@ -23,9 +21,6 @@ Result<> want_virtual_memory(Runtime& runtime) {
 
 namespace {
 
-// enabled_peers[a] has bit b when device a was allowed to reach device b. Physical numbers.
-std::atomic<uint64_t> enabled_peers[device::kMaxDevices];
-
 Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
   PLAT_ASSIGN(peer, runtime.node.physical_id(peer_id, "peerDeviceId"));
   if (peer == device)
@@ -40,7 +35,7 @@ Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
 
 void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer) {
   if (device == peer || peer >= device::kMaxDevices || !runtime.node.product().peer_access) return;
-  enabled_peers[device].fetch_or(uint64_t{1} << peer);
+  runtime.enabled_peers[device].fetch_or(uint64_t{1} << peer);
 }
 
 namespace {
@@ -150,7 +145,7 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
   return entry("aclrtDeviceDisablePeerAccess", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    acl::enabled_peers[device].fetch_and(~(uint64_t{1} << peer));
+    runtime.enabled_peers[device].fetch_and(~(uint64_t{1} << peer));
     return {};
   });
 }
@@ -160,7 +155,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
     PLAT_TRY(want(status, "status"));
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    *status = static_cast<int32_t>(acl::enabled_peers[device].load() >> peer & 1);
+    *status = static_cast<int32_t>(runtime.enabled_peers[device].load() >> peer & 1);
     return {};
   });
 }

@@ -1,6 +1,8 @@
 // Everything that this process knows of its devices, made on the first call.
 #pragma once
 
+#include <atomic>
+
 #include "device/device.h"
 #include "malloc/malloc.h"
 #include "share/share.h"
@@ -22,6 +24,8 @@ struct Runtime {
   memory::PoolSet pools;
   memory::AllocatorRegistry allocators;
   memory::Barriers barriers;
+  // [a] has bit b when device a was allowed to reach device b. Physical numbers.
+  std::atomic<uint64_t> enabled_peers[device::kMaxDevices] = {};
 };
 
 // Never destroyed: programs call in from destructors that run after main.

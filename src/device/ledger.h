@@ -81,6 +81,7 @@ class Ledger {
   // Another process's block, already validated by the caller under the lock, is now held by this one too.
   void hold_locked(uint32_t handle);
   bool held_by_me_locked(uint32_t handle) const;
+  bool held_by_others_locked(uint32_t handle) const;
 
   // The block's pages in order. Needs no lock while the block is held.
   template <class Each>

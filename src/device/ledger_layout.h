@@ -112,8 +112,8 @@ struct alignas(64) IpcRecord {
 inline constexpr uint32_t kIpcKeys = 16384;
 
 // What is behind a page. Taking is set before memory is taken, Nothing after it was given back: in between
-// there may be some.
-enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2 };
+// there may be some. Exposed: the host can reach the page, and takes memory for it as it likes.
+enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2, Exposed = 3 };
 
 struct PageRecord {
   uint32_t next;  // index + 1; 0 ends the chain

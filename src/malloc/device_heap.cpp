@@ -147,6 +147,12 @@ Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
   return {};
 }
 
+void DeviceHeap::retire(Va va) {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  // A large block has pages of its own, which the other process keeps.
+  if (entry.tag() == vmm::PageEntry::Mapped && large_at(va) == nullptr) small(entry.bank()).retire(va);
+}
+
 void DeviceHeap::release_device(uint32_t bank, const char* how) {
   std::vector<Va> starts;
   if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) starts = heap->blocks();
@@ -181,7 +187,7 @@ Error DeviceHeap::not_a_block(Va va) {
     const vmm::Mapping* mapping = space.mapping(entry.mapping());
     if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was mapped by aclrtMapMem", va.value));
-    if (mapping->sub_blocks.load(std::memory_order_acquire) == nullptr)
+    if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Imported)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was imported by a key", va.value));
   }
   if (const auto death = history_.death_at(va); death && death->start == va)

@@ -124,10 +124,22 @@ Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   return error;
 }
 
+// Takes the memory of pages that the host can reach before we touch them: they may hold what it wrote, or
+// nothing, and the machine may have no more to give.
+Result<> Mover::settle(const PinnedRange& range) const {
+  for (Va at = range.start(); at - range.start() < range.size_bytes();) {
+    const PinnedRange::Piece piece = range.piece_at(at);
+    if (bank(piece.bank).is_exposed(piece.page)) PLAT_TRY(bank(piece.bank).commit(piece.page));
+    at = at + piece.size_bytes;
+  }
+  return {};
+}
+
 Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
   auto range = PinnedRange::take(heap_.vmm().space(), start, size_bytes, device, parameter);
   if (!range) [[unlikely]]
     return forward(explain(range.error(), start, size_bytes));
+  PLAT_TRY(settle(*range));
   return range;
 }
 

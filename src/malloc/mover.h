@@ -55,6 +55,7 @@ class Mover {
   Result<> check_segment(Va start, uint64_t size_bytes, const char* parameter) const;
 
  private:
+  Result<> settle(const vmm::PinnedRange& range) const;
   Result<vmm::PinnedRange> take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
   Error explain(Error error, Va start, uint64_t size_bytes) const;
   Result<> probe(Va start, uint64_t size_bytes, const char* parameter) const;

@@ -64,5 +64,7 @@ aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType l
 
 inline constexpr uint64_t kGiantPageBytes = uint64_t{1} << 30;
 bool is_giant(aclrtMemAttr attribute);
+// Whether 4 KiB pages were asked for; huge ones are given all the same.
+bool asks_normal_pages(aclrtMemAttr attribute);
 
 }  // namespace plat::vmm

@@ -143,8 +143,9 @@ Result<> Vmm::free(PhysicalHandle handle) {
 }
 
 // The newer driver ends the number of an exported handle with the handle, while mappings live on.
-void Vmm::withdraw_number(const Physical& physical) {
+void Vmm::withdraw_number(Physical& physical) {
   if (!physical.exported || report::generation() != rules::Generation::V3) return;
+  physical.exported = false;
   const device::Ledger::Lock ledger_lock(physical.bank->ledger());
   physical.bank->ledger().record(physical.block).share_secret = 0;
 }

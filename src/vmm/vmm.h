@@ -71,6 +71,7 @@ class Vmm {
     uint32_t bank = 0;
     device::BlockInfo info;
     const SubBlocks* sub_blocks = nullptr;
+    MappingKind kind = MappingKind::Region;
   };
   Result<Region> create_region(const RegionRequest& request);
   // A region over a block that this process already holds (an import); takes over the hold, keeps it on
@@ -100,7 +101,7 @@ class Vmm {
   Result<Leftover> unmap_locked(Va start);
   Result<> expose_to_host(Mapping& mapping);
   Leftover drop_reference(uint32_t handle_index);
-  static void withdraw_number(const Physical& physical);
+  static void withdraw_number(Physical& physical);
 
   device::Node& node_;
   std::mutex mutex_;  // guards everything below

@@ -478,12 +478,16 @@ RULE_KEPT(MapPageType, {"PLAT_CAPACITY", "2GiB"}) {
 RULE_BROKEN(MapPageFlag, {"PLAT_RULES", "VMM-Map-page-flag=error"}) {
   Memory m;
   EXPECT_BREAKS(aclrtMapMem(m.va, 2_MiB, 0, m.handle, 0));
+  void* va = nullptr;
+  EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 1));
+  EXPECT_BREAKS(aclrtMapMem(va, 2_MiB, 0, physical(2_MiB, device_prop(0, ACL_HBM_MEM_NORMAL)), 0));
 }
 RULE_KEPT(MapPageFlag, {"PLAT_RULES", "VMM-Map-page-flag=error"}) {
   Memory m;
   void* va = nullptr;
   EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 1));
   EXPECT_OK(aclrtMapMem(va, 2_MiB, 0, m.handle, 0));
+  EXPECT_OK(aclrtMapMem(m.va, 2_MiB, 0, physical(2_MiB, device_prop(0, ACL_MEM_NORMAL)), 0));
 }
 
 RULE_BROKEN(UnmapUnknown) {
