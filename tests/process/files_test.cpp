@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,24 +10,16 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "base/units.h"
 #include "device/machines.h"
+#include "support/directory.h"
 #include "support/machine.h"
 #include "support/peer.h"
 
 namespace plat::test {
 namespace {
-
-// A directory of the test's own, with the machine in it.
-struct Directory {
-  char path[24] = "/tmp/plat-test-XXXXXX";
-  Directory() {
-    EXPECT_NE(mkdtemp(path), nullptr);
-    setenv("PLAT_DIR", path, 1);
-  }
-  ~Directory() { std::filesystem::remove_all(path); }
-};
 
 TEST(Files, ClosingAllFilesDoesNotCostTheMemory) {
   in_child([] {
@@ -140,18 +131,36 @@ TEST(Files, NumberOfTheMemoryFileMayBeReused) {
 
 // A store into a mapped file that has no room would kill the process.
 TEST(Files, DirectoryWithoutRoomIsAnError) {
-  in_child([] {
+  const Directory directory;
+  in_child([&] {
     const Machine machine;
-    const Directory directory;
-    ASSERT_EQ(unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER), 0);
-    ASSERT_EQ(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
-    ASSERT_EQ(mount("none", directory.path, "tmpfs", 0, "size=64k,mode=700"), 0);
+    directory.limit("64k");
     EXPECT_EQ(aclrtSetDevice(0), ACL_ERROR_RT_DEV_SETUP_ERROR);
     const std::string message = aclGetRecentErrMsg();
     EXPECT_NE(message.find("DEV-Open"), std::string::npos) << message;
     EXPECT_NE(message.find("No space left"), std::string::npos) << message;
-    EXPECT_EQ(umount(directory.path), 0);
   });
+}
+
+// Room for some pages of the device, not for all.
+TEST(Files, PagesThatTheDirectoryHasNoRoomForAreAnError) {
+  for (const char* access : {"deny", "allow"}) {
+    const Directory directory;
+    in_child([&] {
+      const Machine machine;
+      directory.limit("40m");
+      setenv("PLAT_HOST_ACCESS", access, 1);
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
+      auto* memory = static_cast<char*>(map_new(60_MiB));
+      const std::vector<char> page(2_MiB, 1);
+      aclError code = ACL_SUCCESS;
+      for (uint64_t at = 0; at < 60_MiB && code == ACL_SUCCESS; at += 2_MiB)
+        code = aclrtMemcpy(memory + at, 2_MiB, page.data(), 2_MiB, ACL_MEMCPY_HOST_TO_DEVICE);
+      EXPECT_EQ(code, ACL_ERROR_RT_MEMORY_ALLOCATION);
+      EXPECT_NE(std::string(aclGetRecentErrMsg()).find("MEM-Machine-memory"), std::string::npos)
+          << aclGetRecentErrMsg();
+    });
+  }
 }
 
 TEST(Files, RemovalNeverMeetsAProcessThatJoins) {
@@ -160,8 +169,8 @@ TEST(Files, RemovalNeverMeetsAProcessThatJoins) {
     const Directory directory;
     Peer remover([&](Channel&) {
       for (;;)
-        for (const device::Machine& found : device::find_machines(directory.path))
-          device::remove_machine(directory.path, found, false);
+        for (const device::Machine& found : device::find_machines(directory.path()))
+          device::remove_machine(directory.path(), found, false);
     });
     for (int round = 0; round < 50; ++round) {
       Peer first([](Channel& channel) {

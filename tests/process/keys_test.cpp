@@ -35,8 +35,9 @@ void on_a_machine(const std::function<void()>& body) {
 }
 
 // Two processes of one machine that talk to each other.
-void on_two_processes(const std::function<void(Channel&)>& one, const std::function<void(Channel&)>& other,
-                      const std::function<void()>& before_the_other = [] {}) {
+void on_two_processes(
+    const std::function<void(Channel&)>& one, const std::function<void(Channel&)>& other,
+    const std::function<void()>& before_the_other = [] {}) {
   in_child([&] {
     const Machine machine;
     Peer peer([&](Channel& channel) {
