@@ -56,12 +56,11 @@ Removal remove_control(const std::string& path, bool only_look) {
   return removal;
 }
 
-std::optional<DeviceView> a_live_device(const Config& config) {
+std::optional<RunningDevice> a_live_device(const Config& config) {
   if (config.is_private()) return std::nullopt;
-  for (uint32_t number = 0; number < config.device_count; ++number) {
-    Observation seen = observe(Node::control_path(config.directory, config.node, number));
-    if (seen.state == ObserveState::Live) return std::move(seen.view);
-  }
+  for (uint32_t number = 0; number < config.device_count; ++number)
+    if (auto running = find_running(Node::control_path(config.directory, config.node, number)))
+      return running;
   return std::nullopt;
 }
 
