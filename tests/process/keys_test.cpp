@@ -53,10 +53,30 @@ TEST(IpcKeysOfFreedBlocks, EndWithBlocksOfAPool) {
     EXPECT_TRUE(is_live(at_once));
     EXPECT_EQ(aclrtFree(block), ACL_SUCCESS);
     EXPECT_FALSE(is_live(at_once));
-    block = pool_block(stream);
-    const std::string in_order = export_key(block);
-    EXPECT_EQ(aclrtMemPoolFreeAsync(block, stream), ACL_SUCCESS);
-    EXPECT_FALSE(is_live(in_order));
+  });
+}
+
+TEST(IpcKeysOfFreedBlocks, EndInStreamOrderWhereTheFreeDoes) {
+  in_child([] {
+    aclrtStream stream = nullptr;
+    aclrtEvent awaited = nullptr;
+    EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtCreateEventWithFlag(&awaited, ACL_EVENT_SYNC), ACL_SUCCESS);
+    void* const in_pool = pool_block(stream);
+    void* in_heap = nullptr;
+    EXPECT_EQ(aclrtMalloc(&in_heap, 4096, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    const std::string pool_key = export_key(in_pool);
+    const std::string heap_key = export_key(in_heap);
+    EXPECT_EQ(aclrtStreamWaitEvent(stream, awaited), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolFreeAsync(in_pool, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolFreeAsync(in_heap, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolFreeAsync(in_heap, stream), ACL_ERROR_RT_PARAM_INVALID);
+    EXPECT_TRUE(is_live(pool_key));
+    EXPECT_TRUE(is_live(heap_key));
+    EXPECT_EQ(aclrtRecordEvent(awaited, nullptr), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    EXPECT_FALSE(is_live(pool_key));
+    EXPECT_FALSE(is_live(heap_key));
   });
 }
 
