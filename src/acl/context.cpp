@@ -45,11 +45,6 @@ void close_device(Runtime& runtime, uint32_t device) {
 
 }  // namespace
 
-Result<uint32_t> current_device(Runtime&) {
-  PLAT_ASSIGN(device, streams().current_device());
-  return static_cast<uint32_t>(device);
-}
-
 }  // namespace plat::acl
 
 using plat::acl::streams;

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "acl/runtime.h"
+#include "stream/stream.h"
 
 namespace plat::acl {
 
 // The device (physical number) of the calling thread's current context, or the rule that there is none.
-Result<uint32_t> current_device(Runtime& runtime);
+inline Result<uint32_t> current_device(Runtime&) {
+  PLAT_ASSIGN(device, stream::Runtime::instance().current_device());
+  return static_cast<uint32_t>(device);
+}
 
 // From now on the one device may reach the other, as after aclrtDeviceEnablePeerAccess. Physical numbers; the
 // host, and a device itself, need no leave.

@@ -84,6 +84,7 @@ Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const Blo
     large_.give_back(block->index);
     return forward(region.error());
   }
+  const std::lock_guard lock(mutex_);
   block->open(region->start, tag, plan.pages);
   return region->start;
 }
@@ -118,7 +119,7 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
     if (!tag || block->start() != va) return forward(not_a_block(va));
     const uint64_t charged = align_up(tag->bytes, page_bytes(block->pages()));
     PLAT_TRY(check_family(tag->family, by, va));
-    PLAT_TRY(free_large(*block, *tag));
+    PLAT_TRY(free_large(*block, va, *tag));
     usage_[entry.bank()].remove(tag->module, charged);
     history_.freed(va, tag->bytes, how);
     return {};
@@ -134,10 +135,17 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
   return {};
 }
 
-Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
-  const Va start = block.start();
-  if (!block.close()) return forward(not_a_block(start));  // another thread frees it just now
+Result<> DeviceHeap::free_large(LargeBlock& block, Va start, const BlockTag& tag) {
+  {
+    // Another thread may just have freed it, and a third may have got the same entry for a block of its own.
+    std::unique_lock lock(mutex_);
+    if (block.start() != start || !block.close()) {
+      lock.unlock();
+      return forward(not_a_block(start));
+    }
+  }
   if (const auto destroyed = vmm_.destroy_region(start); !destroyed) {
+    const std::lock_guard lock(mutex_);
     block.reopen(tag);
     return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag.bytes,
                 start.value);

@@ -55,7 +55,7 @@ class DeviceHeap {
   SmallHeap& small(uint32_t bank);
   Result<Va> allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
                             const device::BlockInfo& info);
-  Result<> free_large(LargeBlock& block, const BlockTag& tag);
+  Result<> free_large(LargeBlock& block, Va start, const BlockTag& tag);
   LargeBlock* large_at(Va va) const;
   Error not_a_block(Va va);
   Result<> check_family(Family of, Family by, Va va) const;

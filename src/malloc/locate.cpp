@@ -5,13 +5,6 @@
 
 namespace plat::memory {
 
-bool Locator::is_device_address(Va va) const {
-  const vmm::AddressSpace& space = devices_.vmm().space();
-  if (va.value >> core::kAddressBits != 0) return false;
-  if (space.entry(va).tag() == vmm::PageEntry::Mapped) return true;
-  return space.is_device_address(va);
-}
-
 Location Locator::locate(Va va) const {
   Location location;
   const vmm::AddressSpace& space = devices_.vmm().space();

@@ -85,6 +85,25 @@ TEST(IpcKeys, AreOfMemoryFromMallocAlone) {
   });
 }
 
+TEST(IpcKeys, EndInStreamOrderWhereTheFreeDoes) {
+  on_a_machine([] {
+    aclrtStream stream = nullptr;
+    aclrtEvent awaited = nullptr;
+    EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtCreateEventWithFlag(&awaited, ACL_EVENT_SYNC), ACL_SUCCESS);
+    void* block = nullptr;
+    EXPECT_EQ(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    const std::string key = export_key(block);
+    EXPECT_EQ(aclrtStreamWaitEvent(stream, awaited), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolFreeAsync(block, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolFreeAsync(block, stream), ACL_ERROR_RT_PARAM_INVALID);
+    EXPECT_TRUE(is_live(key));
+    EXPECT_EQ(aclrtRecordEvent(awaited, nullptr), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    EXPECT_FALSE(is_live(key));
+  });
+}
+
 // Two small blocks lie in one page of 2 MiB, and the other process is given all of it: it must see one only.
 TEST(IpcKeys, ReachOneBlockAmongSmallOnes) {
   on_two_processes(
