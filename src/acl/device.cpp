@@ -35,7 +35,7 @@ Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
 
 void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer) {
   if (device == peer || peer >= device::kMaxDevices || !runtime.node.product().peer_access) return;
-  runtime.enabled_peers[device].fetch_or(uint64_t{1} << peer);
+  runtime.node.set_peer(device, peer, true);
 }
 
 namespace {
@@ -145,7 +145,7 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
   return entry("aclrtDeviceDisablePeerAccess", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    runtime.enabled_peers[device].fetch_and(~(uint64_t{1} << peer));
+    runtime.node.set_peer(device, peer, false);
     return {};
   });
 }
@@ -155,7 +155,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
     PLAT_TRY(want(status, "status"));
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    *status = static_cast<int32_t>(runtime.enabled_peers[device].load() >> peer & 1);
+    *status = runtime.node.is_peer(device, peer) ? 1 : 0;
     return {};
   });
 }

@@ -1,8 +1,6 @@
 // Everything that this process knows of its devices, made on the first call.
 #pragma once
 
-#include <atomic>
-
 #include "device/device.h"
 #include "malloc/malloc.h"
 #include "share/share.h"
@@ -28,8 +26,6 @@ struct Runtime {
   memory::PoolSet pools;
   memory::AllocatorRegistry allocators;
   memory::Barriers barriers;
-  // [a] has bit b when device a was allowed to reach device b. Physical numbers.
-  std::atomic<uint64_t> enabled_peers[device::kMaxDevices] = {};
 };
 
 namespace detail {

@@ -6,7 +6,7 @@ namespace plat::acl {
 
 void release_memory(Runtime& runtime, uint32_t device, const char* how) {
   if (runtime.node.open_bank(device) == nullptr) return;
-  runtime.enabled_peers[device] = 0;
+  runtime.node.forget_peers(device);
   runtime.ipc.release_device(device);
   runtime.pools.release_device(device, stream::Runtime::instance(), how);
   runtime.heap.release_device(device, how);

@@ -46,6 +46,16 @@ class Node {
          : open_devices_.fetch_and(~bit, std::memory_order_acq_rel);
   }
 
+  // Whether this process lets one device reach another, by physical numbers.
+  bool is_peer(uint32_t device, uint32_t peer) const {
+    return (peers_[device].load(std::memory_order_relaxed) >> peer & 1) != 0;
+  }
+  void set_peer(uint32_t device, uint32_t peer, bool enabled) {
+    const uint64_t bit = uint64_t{1} << peer;
+    enabled ? peers_[device].fetch_or(bit) : peers_[device].fetch_and(~bit);
+  }
+  void forget_peers(uint32_t device) { peers_[device] = 0; }
+
   // What whitelists call this process.
   int32_t bare_pid() const { return Ledger::bare_pid(os::this_process(), machine_namespace()); }
 
@@ -69,6 +79,7 @@ class Node {
   std::array<std::atomic<Bank*>, kMaxDevices + 1>
       banks_{};  // closed with the machine: addresses of their memory are everywhere
   std::atomic<uint64_t> open_devices_{0};
+  std::array<std::atomic<uint64_t>, kMaxDevices> peers_{};  // of each device, a bit for each other
   bool announced_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "device/report.h"
 #include "malloc/bulk.h"
 #include "rules/rules.h"
 
@@ -141,6 +142,26 @@ Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, 
   return range;
 }
 
+// Memory of two devices. Both ranges are pinned.
+Result<> Mover::check_peers(Va target, Va source) const {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const vmm::PageEntry to = space.entry(target);
+  const vmm::PageEntry from = space.entry(source);
+  if (to.bank() == from.bank() || to.bank() == device::kHostBank || from.bank() == device::kHostBank)
+      [[likely]]
+    return {};
+  const device::Node& node = heap_.vmm().node();
+  const auto granted = [&](vmm::PageEntry memory, uint32_t device) {
+    const vmm::Mapping& mapping = space.live_mapping(memory.mapping());
+    return (mapping.device_access.load(std::memory_order_acquire) >> device & 1) != 0;
+  };
+  const bool allowed = node.is_peer(to.bank(), from.bank()) || node.is_peer(from.bank(), to.bank()) ||
+                       granted(to, from.bank()) || granted(from, to.bank());
+  return report::check_soft(allowed, RuleId::CopyPeer, "dst",
+                            "from device {} to device {}, and neither may reach the other",
+                            node.logical_id(from.bank()), node.logical_id(to.bank()));
+}
+
 // For an address that stands for device memory and is none: whether it is memory at all.
 Result<> Mover::probe(Va start, uint64_t size_bytes, const char* parameter) const {
   const uint64_t first = align_down(start.value, kNormalPageBytes);
@@ -186,6 +207,7 @@ Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device,
   if (to_device && from_device) {
     PLAT_ASSIGN(targets, take(target, size_bytes, device, "dst"));
     PLAT_ASSIGN(sources, take(source, size_bytes, device, "src"));
+    PLAT_TRY(check_peers(target, source));
     return move(targets, sources);
   }
   if (to_device) {

@@ -260,7 +260,12 @@ Result<> Vmm::set_access(Va start, uint64_t size_bytes, std::span<const aclrtMem
       mapping->size_bytes.load(std::memory_order_relaxed) != size_bytes)
     return fail(RuleId::AccessRange, "virPtr", "[{:#x}, {:#x}) is not one mapping", start.value,
                 start.value + size_bytes);
-  const bool host_owned = mapping->bank.load(std::memory_order_relaxed) == kHostBank;
+  const uint32_t owner = mapping->bank.load(std::memory_order_relaxed);
+  const bool host_owned = owner == kHostBank;
+  if (!host_owned && (devices & ~(uint64_t{1} << owner)) != 0 && !node_.product().peer_access)
+    return fail(RuleId::ProductSupport, "desc",
+                "{} has no peer access, and the memory at {:#x} is of device {}", node_.product().soc_name,
+                start.value, node_.logical_id(owner));
   if (host && host_owned && mapping->host_access.load(std::memory_order_relaxed))
     return fail(RuleId::AccessHostToHost, "desc", "the memory at {:#x} lies on the host", start.value);
   if (host && !mapping->host_access.load(std::memory_order_relaxed)) {

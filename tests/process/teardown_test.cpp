@@ -67,9 +67,13 @@ void on_a_machine(const std::function<void()>& body) {
 TEST(Teardown, FinalizeTakesEverythingBack) {
   on_a_machine([] {
     const Everything everything;
+    EXPECT_EQ(aclrtDeviceEnablePeerAccess(1, 0), ACL_SUCCESS);
     EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
     EXPECT_EQ(aclrtReleaseMemAddress(everything.unbound), 107000);
     everything.expect_gone("aclFinalize");
+    int32_t status = 1;
+    EXPECT_EQ(aclrtDevicePeerAccessStatus(0, 1, &status), ACL_SUCCESS);
+    EXPECT_EQ(status, 0);
   });
 }
 
