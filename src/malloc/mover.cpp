@@ -110,7 +110,11 @@ std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
 // Adds what is known of memory that is no longer there.
 Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   const History& history = heap_.history();
-  if (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed) {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const uint32_t reservation = space.reservation_at(start);
+  // Whatever was freed there before somebody reserved the range has nothing to do with it.
+  const bool reserved = reservation != vmm::kNone && !space.live_reservation(reservation).internal;
+  if (!reserved && (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed)) {
     std::string known = history.tell(start);
     if (known.empty() && size_bytes > 0) known = history.tell(start + (size_bytes - 1));
     if (!known.empty()) {

@@ -30,6 +30,19 @@ RULE_BROKEN(CopyHole) {
   EXPECT_OK(aclrtMemcpyAsync(offset(b.va, 4_MiB), 16, b.pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
   EXPECT_BREAKS(aclrtSynchronizeStream(b.stream));
 }
+TEST(CopyHole, IsNotTakenForMemoryThatWasFreedThereBefore) {
+  rule_under_test() = RuleId::CopyHole;
+  run({}, [] {
+    Buffers b;
+    void* block = nullptr;
+    void* va = nullptr;
+    EXPECT_OK(aclrtMalloc(&block, 8_MiB, ACL_MEM_MALLOC_HUGE_ONLY));
+    EXPECT_OK(aclrtFree(block));
+    EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, block, 0));
+    EXPECT_EQ(va, block);
+    EXPECT_BREAKS(aclrtMemcpy(va, 16, b.pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE));
+  });
+}
 RULE_KEPT(CopyHole) {
   Buffers b;
   b.map();
