@@ -105,6 +105,10 @@ class Reservation(Owner):
         """Maps memory at an offset, a multiple of 2 MiB. The range is closed after its mappings."""
         return Mapping(self, memory, offset)
 
+    def _repr_svg_(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
+
     def _release(self) -> None:
         checked(acl.rt.release_mem_address(self.address))
 

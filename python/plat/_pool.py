@@ -36,14 +36,18 @@ class Pool(Owner):
     def trim(self, keep_bytes: int = 0) -> None:
         """Gives idle memory back to the device."""
         self._check_open()
-        library.check(library.load().plat_pool_trim(self._pool, keep_bytes))
+        library.trim(self._pool, keep_bytes)
+
+    def _repr_svg_(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
 
     def _forget(self, stream: Any) -> None:
         if not self.closed:
-            library.check(library.load().plat_pool_forget_stream(self._pool, stream.handle))
+            library.forget(self._pool, stream.handle)
 
     def _release(self) -> None:
-        library.check(library.load().plat_pool_destroy(self._pool))
+        library.destroy(self._pool)
 
 
 class Block(Owner, Buffer):

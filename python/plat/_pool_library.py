@@ -2,11 +2,12 @@
 import ctypes
 import functools
 import os
-import pathlib
 from typing import Any, Dict, Optional
 
 from ._errors import PoolError
+from ._libraries import find
 
+CALLS = ("create", "allocate", "free", "trim", "forget", "destroy")  # what takes or gives back memory
 _ROOM_BYTES = 512  # for options of a newer library than this file knows
 
 
@@ -33,12 +34,9 @@ _SIGNATURES = {
 
 @functools.lru_cache(maxsize=None)
 def load() -> Any:
-    """Beside the package in an installed tree or a wheel, or wherever the loader looks."""
-    here = pathlib.Path(__file__).resolve().parent
-    places = [here.parents[2] / "lib64", here / "lib64"]
-    found = [str(place / "libplat_pool.so") for place in places if (place / "libplat_pool.so").exists()]
+    """The library, with the types of its calls."""
     try:
-        library = ctypes.CDLL(found[0] if found else "libplat_pool.so", mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+        library = ctypes.CDLL(find("libplat_pool.so"), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
     except OSError as error:
         raise ImportError(f"the pool needs libplat_pool.so: {error}") from None
     for name, arguments in _SIGNATURES.items():
@@ -83,3 +81,15 @@ def stats(pool: int) -> Dict[str, int]:
     check(load().plat_pool_get_stats(pool, room))
     values = Stats.from_buffer(room)
     return {name: getattr(values, name) for name, _ in Stats._fields_}
+
+
+def trim(pool: int, keep_bytes: int) -> None:
+    check(load().plat_pool_trim(pool, keep_bytes))
+
+
+def forget(pool: int, stream: int) -> None:
+    check(load().plat_pool_forget_stream(pool, stream))
+
+
+def destroy(pool: int) -> None:
+    check(load().plat_pool_destroy(pool))

@@ -5,7 +5,7 @@ import re
 import acl
 import pytest
 
-STUBS = pathlib.Path(__file__).parent / "acl-stubs"
+STUBS = pathlib.Path(acl.__file__).parent / "acl-stubs"
 DOCUMENTED = {
     "rt": """malloc malloc_align32 malloc_cached malloc_with_cfg malloc_for_task_scheduler free malloc_host malloc_host_with_cfg
         free_host get_mem_info mem_flush mem_invalidate memcpy memcpy_async memcpy_async_with_condition memcpy2d memcpy2d_async
