@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._findings import FindingsError, Finding, Frame, Involved, Site
     from ._inspector import InspectorError
     from ._memory import Buffer, Mapping, PhysicalMemory, Reservation
+    from ._pluggable import PluggableAllocator
     from ._pool import Block, Pool
     from ._record import Life, Recording, record
     from ._share import SharedMemory
@@ -49,6 +50,7 @@ _HOMES = {
     "_findings": ["Finding", "FindingsError", "Frame", "Involved", "Site"],
     "_inspector": ["InspectorError"],
     "_memory": ["Buffer", "Mapping", "PhysicalMemory", "Reservation"],
+    "_pluggable": ["PluggableAllocator"],
     "_pool": ["Block", "Pool"],
     "_record": ["Life", "Recording", "record"],
     "_share": ["SharedMemory"],

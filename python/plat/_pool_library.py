@@ -7,7 +7,8 @@ from typing import Any, Dict, Optional
 from ._errors import PoolError
 from ._libraries import find
 
-CALLS = ("create", "allocate", "free", "trim", "forget", "destroy")  # what takes or gives back memory
+CALLS = ("create", "allocate", "free", "trim", "forget", "destroy", "torch_malloc", "torch_free")  # what takes or gives back memory
+NO_MEMORY = 2
 _ROOM_BYTES = 512  # for options of a newer library than this file knows
 
 
@@ -29,6 +30,8 @@ _SIGNATURES = {
     "plat_pool_free": [_POINTER, _POINTER], "plat_pool_free_on": [_POINTER, _POINTER, _POINTER],
     "plat_pool_forget_stream": [_POINTER, _POINTER],
     "plat_pool_get_stats": [_POINTER, _POINTER], "plat_pool_trim": [_POINTER, _U64],
+    "plat_pool_torch_malloc": [ctypes.c_size_t, ctypes.c_int, _POINTER],
+    "plat_pool_torch_free": [_POINTER, ctypes.c_size_t, ctypes.c_int, _POINTER],
 }
 
 
@@ -42,14 +45,21 @@ def load() -> Any:
     for name, arguments in _SIGNATURES.items():
         getattr(library, name).argtypes = arguments
     library.plat_pool_options_init.restype = None
+    library.plat_pool_torch_malloc.restype = ctypes.c_void_p
+    library.plat_pool_torch_free.restype = None
     library.plat_pool_last_error.restype = ctypes.c_char_p
     library.plat_pool_status_name.restype = ctypes.c_char_p
     return library
 
 
+def error(status: int) -> PoolError:
+    """What went wrong in this thread just now."""
+    return PoolError(status, load().plat_pool_status_name(status).decode(), load().plat_pool_last_error().decode())
+
+
 def check(status: int) -> None:
     if status != 0:
-        raise PoolError(status, load().plat_pool_status_name(status).decode(), load().plat_pool_last_error().decode())
+        raise error(status)
 
 
 def create(name: str, device: int, limit_bytes: int) -> int:
@@ -93,3 +103,11 @@ def forget(pool: int, stream: int) -> None:
 
 def destroy(pool: int) -> None:
     check(load().plat_pool_destroy(pool))
+
+
+def torch_malloc(size: int, device: int, stream: int) -> int:
+    return load().plat_pool_torch_malloc(size, device, stream) or 0
+
+
+def torch_free(address: int, size: int, device: int, stream: int) -> None:
+    load().plat_pool_torch_free(address, size, device, stream)
