@@ -1,5 +1,7 @@
 // Functions of Python that streams call: from a thread that serves callbacks, or from one of the library's.
 
+#include <pthread.h>
+
 #include <atomic>
 #include <memory>
 
@@ -107,6 +109,7 @@ void add_callback(py::module_& rt) {
          "Queues func(args), which a thread of the library runs; the stream waits for it. An exception in it "
          "is printed, not raised.");
   py::module_::import("atexit").attr("register")(py::cpp_function(await_callbacks));
+  pthread_atfork(nullptr, nullptr, [] { g_running.store(0); });  // a child has none of these threads
 }
 
 void add_threads(py::module_& util) {

@@ -129,3 +129,28 @@ print("over", flush=True)
 def test_a_program_may_end_while_work_is_queued(end):
     done = subprocess.run([sys.executable, "-B", "-c", ENDING + end], text=True, capture_output=True, timeout=200, env=os.environ)
     assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr
+
+
+FORKING = """
+import acl, os, sys, threading
+acl.init(); acl.rt.set_device(0)
+stream, _ = acl.rt.create_stream()
+inside, go_on = threading.Event(), threading.Event()
+def wait(data):
+    inside.set()
+    go_on.wait()
+acl.rt.launch_host_func(stream, wait, None)
+inside.wait()
+child = os.fork()
+if child == 0:
+    sys.exit(7)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+acl.rt.synchronize_stream(stream)
+sys.exit(status)
+"""
+
+
+def test_a_child_forked_during_a_callback_ends():
+    done = subprocess.run([sys.executable, "-B", "-c", FORKING], text=True, capture_output=True, timeout=200, env=os.environ)
+    assert done.returncode == 7, done.stderr

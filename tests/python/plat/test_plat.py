@@ -1,4 +1,5 @@
 """The package plat: ownership, errors, data, and everything given back."""
+import copy
 import doctest
 import pickle
 import re
@@ -185,3 +186,12 @@ def test_another_thread_uses_the_device(device):
     thread.start()
     thread.join()
     assert seen == [device.free_bytes]
+
+
+def test_owners_are_neither_copied_nor_pickled(device):
+    with device.reserve(PAGE) as addresses, device.allocate(PAGE) as memory, device.stream() as stream, plat.Pool(device) as pool:
+        for owner in (device, addresses, memory, stream, pool, pool.allocate(8), addresses.map(memory)):
+            for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match="share"):
+                    duplicate(owner)
+        assert pickle.loads(pickle.dumps(memory.share())).token == memory.share().token
