@@ -92,3 +92,17 @@ def test_every_call_is_bound_or_said_not_to_be():
     needed = subprocess.run(["nm", "-D", "--undefined-only", acl.__file__], text=True, capture_output=True, check=True).stdout
     chapter = (ROOT / "docs/howto/python.md").read_text().partition("## What is not bound")[2].partition("\n## ")[0]
     assert calls - set(re.findall(r" U (\w+)", needed)) == set(re.findall(r"^\| `(\w+)`", chapter, re.M)) and len(calls) > 150
+
+
+def calls_in(*files):
+    """group.function of every call that tests make, whatever they call the group."""
+    text = "".join((pathlib.Path(__file__).parent / file).read_text() for file in files)
+    return {(group, name) for group, name in re.findall(r"\b(rt|media|himpi|util)\.(\w+)\b", text)}
+
+
+def test_every_documented_call_is_made_rightly_and_wrongly():
+    documented = {(group, name) for group in DOCUMENTED for name in DOCUMENTED[group].split()}
+    assert documented - calls_in("test_rows.py", "test_share.py", "test_util.py", "conftest.py") == set()
+    cannot_be_wrong = {name for name in functions(acl.rt) if in_module(acl.rt)[name] == []}
+    in_general = {("rt", name) for name in cannot_be_wrong} | {("util", "bytes_to_ptr")}  # no argument, or every bytes object is right
+    assert documented - in_general - calls_in("test_wrong.py", "test_util.py") == set()
