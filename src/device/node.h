@@ -8,6 +8,7 @@
 
 #include "device/bank.h"
 #include "device/config.h"
+#include "os/process.h"
 
 namespace plat::device {
 
@@ -45,6 +46,9 @@ class Node {
          : open_devices_.fetch_and(~bit, std::memory_order_acq_rel);
   }
 
+  // What whitelists call this process.
+  int32_t bare_pid() const { return Ledger::bare_pid(os::this_process(), machine_namespace()); }
+
   // The settings in the way of any work, if any.
   Result<> check_settings() const;
 
@@ -57,6 +61,7 @@ class Node {
  private:
   LedgerOptions options_for(uint32_t number) const;
   Result<> prepare_directory();
+  uint64_t machine_namespace() const;
   void announce();
 
   Config config_;

@@ -25,7 +25,9 @@ class Locator {
 
   Location locate(Va va) const;
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
-  bool is_device_address(Va va) const;
+  bool is_device_address(Va va) const {
+    return va.value >> core::kAddressBits == 0 && devices_.vmm().space().is_device_address(va);
+  }
   // Whether the address was mapped by the client, and not allocated.
   bool is_client_mapping(Va va) const;
   // In which pages device memory is mapped at the address; nothing when no live block is there.

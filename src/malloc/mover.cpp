@@ -6,9 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "device/report.h"
 #include "malloc/bulk.h"
-#include "malloc/segment.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -124,10 +122,22 @@ Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   return error;
 }
 
+// Takes the memory of pages that the host can reach before we touch them: they may hold what it wrote, or
+// nothing, and the machine may have no more to give.
+Result<> Mover::settle(const PinnedRange& range) const {
+  for (Va at = range.start(); at - range.start() < range.size_bytes();) {
+    const PinnedRange::Piece piece = range.piece_at(at);
+    if (bank(piece.bank).is_exposed(piece.page)) PLAT_TRY(bank(piece.bank).commit(piece.page));
+    at = at + piece.size_bytes;
+  }
+  return {};
+}
+
 Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
   auto range = PinnedRange::take(heap_.vmm().space(), start, size_bytes, device, parameter);
   if (!range) [[unlikely]]
     return forward(explain(range.error(), start, size_bytes));
+  PLAT_TRY(settle(*range));
   return range;
 }
 
@@ -290,29 +300,6 @@ Result<> Mover::store(Va address, uint64_t value, uint32_t device) const {
   PLAT_TRY(chunk.bank->commit(chunk.page));
   __atomic_store_n(reinterpret_cast<uint64_t*>(chunk.memory()), value, __ATOMIC_RELEASE);
   return {};
-}
-
-bool Mover::checks_segments() {
-  return report::severity(RuleId::SegmentStart) != rules::Severity::Off ||
-         report::severity(RuleId::SegmentRoom) != rules::Severity::Off;
-}
-
-Result<> Mover::check_segment(Va start, uint64_t size_bytes, const char* parameter) const {
-  if (!checks_segments()) [[likely]]
-    return {};
-  const auto segment = segment_at(heap_, start, size_bytes);
-  if (!segment) return {};
-  const auto& [block, alignment, needed] = *segment;
-  PLAT_TRY(report::check_soft(is_aligned(start.value, alignment), RuleId::SegmentStart, parameter,
-                              "{:#x}, offset {} of the block of {} bytes at {:#x}, is no multiple of {}",
-                              start.value, start - block.start, block.block_bytes, block.start.value,
-                              alignment));
-  const uint64_t room = block.block_bytes - (start - block.start);
-  return report::check_soft(needed <= room, RuleId::SegmentRoom, parameter,
-                            "a segment of {} bytes at offset {} owns {} bytes, the block of {} bytes at "
-                            "{:#x} has {} left there",
-                            size_bytes, start - block.start, needed, block.block_bytes, block.start.value,
-                            room);
 }
 
 }  // namespace plat::memory

@@ -2,10 +2,13 @@
 // is queued.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
+
+#include "stream/relax.h"
 
 namespace plat::stream {
 
@@ -16,24 +19,27 @@ class ItemList {
   ItemList(const ItemList&) = delete;
   ItemList& operator=(const ItemList&) = delete;
   ~ItemList() {
-    clear();
+    while (!empty()) pop();
     delete spare_;
   }
 
   bool empty() const { return head_ == nullptr; }
-  T& front() { return head_->items[first_]; }
+  T& front() { return *head_->item(first_); }
 
-  void push(T&& item) {
+  template <class Value>
+  void push(Value&& value) {
     if (!tail_ || tail_->count == kBlockItems) {
       Block* block = spare_ ? std::exchange(spare_, nullptr) : new Block;
       (tail_ ? tail_->next : head_) = block;
       tail_ = block;
     }
-    tail_->items[tail_->count++] = std::move(item);
+    ::new (tail_->item(tail_->count)) T(std::forward<Value>(value));
+    // The thread that emptied the block has its lines; the next one is on its way while the caller goes on.
+    if (++tail_->count < kBlockItems) will_write(tail_->item(tail_->count));
   }
 
   void pop() {
-    head_->items[first_] = T{};
+    std::destroy_at(head_->item(first_));
     if (++first_ == head_->count) drop_head();
   }
 
@@ -46,14 +52,13 @@ class ItemList {
     if (!other.spare_) std::swap(spare_, other.spare_);
   }
 
-  void clear() {
-    while (head_) drop_head();
-  }
-
  private:
-  static constexpr uint32_t kBlockItems = 15;
-  struct Block {
-    std::array<T, kBlockItems> items;
+  static constexpr uint32_t kBlockItems = 31;
+  // Items begin on lines of their own.
+  struct alignas(64) Block {
+    T* item(uint32_t index) { return std::launder(reinterpret_cast<T*>(storage) + index); }
+
+    alignas(T) std::byte storage[kBlockItems * sizeof(T)];
     uint32_t count = 0;
     Block* next = nullptr;
   };
@@ -66,7 +71,6 @@ class ItemList {
       delete done;
       return;
     }
-    for (uint32_t index = 0; index < done->count; ++index) done->items[index] = T{};
     done->count = 0;
     done->next = nullptr;
     spare_ = done;

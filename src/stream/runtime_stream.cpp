@@ -151,18 +151,17 @@ Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
   return stream;
 }
 
-Result<Position> Runtime::push(StreamId id, Item&& item) {
+template <class Step>
+Result<Position> Runtime::push(StreamId id, Step&& step) {
   PLAT_ASSIGN(stream, find_for_work(id));
-  auto position = stream->push(std::move(item));
+  auto position = stream->push(std::forward<Step>(step));
   scheduler_->drive();
   return position;
 }
 
 Result<Position> Runtime::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }
 
-Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) {
-  return push(id, PollStep{std::move(poll), {}});
-}
+Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) { return push(id, std::move(poll)); }
 
 Result<Position> Runtime::launch_host_function(StreamId id, void (*function)(void*), void* argument) {
   if (!function) return fail(RuleId::CallbackFunction, "fn", "fn is null");

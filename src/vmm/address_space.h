@@ -35,7 +35,11 @@ struct Reservation {
   uint32_t mapping_count = 0;
 };
 
-enum class MappingKind : uint8_t { Client, Region };
+enum class MappingKind : uint8_t {
+  Client,    // of aclrtMapMem
+  Region,    // of malloc/
+  Imported,  // by an IPC key
+};
 
 // Tells which parts of a region are handed out. Must answer without a lock.
 class SubBlocks {
