@@ -10,6 +10,7 @@ from typing import Any, Dict
 from ._libraries import find
 
 _LIBRARY = "libplat_inspect.so"
+_FOLDER = "plat-python-"
 _HEADER = struct.Struct("<8sIII")  # magic, version, size of a chunk, pid
 _MAGIC = b"PLATTRC\n"
 _attached = False
@@ -47,8 +48,9 @@ def _load() -> None:
         raise InspectorError(
             f"{early[0]} was imported before the inspector, and its calls go past it. Call plat.check() or plat.record() once before "
             "the first `import acl` or plat.Device, or start the program with `plat record -- python3 ...`, which loads it first")
-    if not os.environ.get("PLAT_INSPECT_TRACE"):
-        folder = tempfile.mkdtemp(prefix="plat-python-")
+    named = os.environ.get("PLAT_INSPECT_TRACE", "")
+    if not named or os.path.basename(os.path.dirname(named)).startswith(_FOLDER):  # nobody did, or a parent for itself
+        folder = tempfile.mkdtemp(prefix=_FOLDER)
         os.environ["PLAT_INSPECT_TRACE"] = os.path.join(folder, "trace")
         atexit.register(_remove, folder, os.getpid())
     try:

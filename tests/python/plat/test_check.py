@@ -218,5 +218,14 @@ def test_nothing_is_left_behind(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_process_that_is_started_from_a_checked_one_has_a_trace_of_its_own(tmp_path):
+    script = ("import plat, os, shutil\nwith plat.check() as check, plat.Device(0):\n"
+              "    shutil.rmtree(os.environ['PARENT'])\nprint(check.events > 0)")
+    parent = tmp_path / "plat-python-parent"
+    parent.mkdir()
+    done = run(script, PARENT=str(parent), PLAT_INSPECT_TRACE=str(parent / "trace"))
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
 def test_the_package_alone_loads_no_library():
     assert run("import plat, sys\nassert 'acl' not in sys.modules and 'Device' in dir(plat)").returncode == 0

@@ -1,6 +1,8 @@
 """The package plat: ownership, errors, data, and everything given back."""
+import ast
 import copy
 import doctest
+import pathlib
 import pickle
 import re
 
@@ -195,3 +197,13 @@ def test_owners_are_neither_copied_nor_pickled(device):
                 with pytest.raises(TypeError, match="share"):
                     duplicate(owner)
         assert pickle.loads(pickle.dumps(memory.share())).token == memory.share().token
+
+
+def test_the_names_of_the_package_are_the_same_for_type_checkers():
+    tree = ast.parse(pathlib.Path(plat.__file__).read_text())
+    seen = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {node.module: sorted(alias.name for alias in node.names) for node in seen.body}
+    assert imported == {home: sorted(names) for home, names in plat._HOMES.items()}
+    assert all(hasattr(plat, name) for name in plat.__all__)
+    with pytest.raises(AttributeError, match="Nothing"):
+        plat.Nothing
