@@ -58,9 +58,17 @@ Runtime::Runtime()
       segments(heap, hosts),
       copies(mover, locator, segments),
       pools(heap) {
-  pools.set_free_block([this](Va start, const auto& free) { return ipc.free_block(start, free); });
+  pools.set_free_block(
+      [this](Va start, memory::Family by, const char* how) { return free_block(start, by, how); });
   heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, stream::Runtime::instance()); });
   vmm::explain_host_faults(vmm);
+}
+
+Result<> Runtime::free_block(Va start, memory::Family by, const char* how) {
+  return ipc.free_block(start, [&](share::Importers importers) -> Result<> {
+    if (importers == share::Importers::Some) heap.retire(start);
+    return heap.free(start, by, how);
+  });
 }
 
 Runtime& detail::make_runtime() {

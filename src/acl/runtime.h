@@ -1,8 +1,6 @@
 // Everything that this process knows of its devices, made on the first call.
 #pragma once
 
-#include <atomic>
-
 #include "device/device.h"
 #include "malloc/malloc.h"
 #include "share/share.h"
@@ -12,6 +10,9 @@ namespace plat::acl {
 
 struct Runtime {
   Runtime();
+
+  // Frees a block of the heap, and ends its IPC keys.
+  Result<> free_block(Va start, memory::Family by, const char* how);
 
   device::Node node;
   vmm::Vmm vmm;

@@ -211,6 +211,14 @@ bool Ledger::held_by_me_locked(uint32_t handle) const {
   return (handles_[handle].holders[slot_ / 64] & holder_bit(slot_)) != 0;
 }
 
+bool Ledger::held_by_others_locked(uint32_t handle) const {
+  for (uint32_t word = 0; word < kHolderWords; ++word) {
+    const uint64_t mine = word == slot_ / 64 ? holder_bit(slot_) : 0;
+    if ((handles_[handle].holders[word] & ~mine) != 0) return true;
+  }
+  return false;
+}
+
 Usage Ledger::usage() {
   std::vector<uint32_t> to_scrub;
   for (;;) {

@@ -155,6 +155,27 @@ Result<> DeviceHeap::free_large(LargeBlock& block, Va start, const BlockTag& tag
   return {};
 }
 
+void DeviceHeap::retire(Va va) {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  // A large block has pages of its own, which the other process keeps.
+  if (entry.tag() == vmm::PageEntry::Mapped && large_at(va) == nullptr) small(entry.bank()).retire(va);
+}
+
+void DeviceHeap::release_device(uint32_t bank, const char* how) {
+  std::vector<Va> starts;
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) starts = heap->blocks();
+  {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t index = 0; index < large_.size(); ++index) {
+      const LargeBlock& block = large_.at(index);
+      if (block.tag() && vmm_.space().entry(block.start()).bank() == bank) starts.push_back(block.start());
+    }
+  }
+  for (const Va start : starts)
+    if (const auto found = find(start)) (void)free(start, found->tag.family, how);
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) heap->release_idle();
+}
+
 // Why no block can be freed at an address.
 Error DeviceHeap::not_a_block(Va va) {
   const auto error = [](RuleId rule, std::string detail) { return Error{rule, "devPtr", std::move(detail)}; };
@@ -174,7 +195,7 @@ Error DeviceHeap::not_a_block(Va va) {
     const vmm::Mapping* mapping = space.mapping(entry.mapping());
     if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was mapped by aclrtMapMem", va.value));
-    if (mapping->sub_blocks.load(std::memory_order_acquire) == nullptr)
+    if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Imported)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was imported by a key", va.value));
   }
   if (const auto death = history_.death_at(va); death && death->start == va)

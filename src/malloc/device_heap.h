@@ -27,6 +27,12 @@ class DeviceHeap {
   // `how` names the call that frees, for later messages.
   Result<> free(Va va, Family by, const char* how);
 
+  // To be called before a block is freed that another process keeps: its memory is not used again.
+  void retire(Va va);
+
+  // Frees every block of the device that no copy uses.
+  void release_device(uint32_t bank, const char* how);
+
   struct Found {
     Va start;
     uint64_t block_bytes = 0;    // rounded as the call does

@@ -21,8 +21,8 @@ std::optional<uint64_t> Locator::page_bytes(Va va) const {
   const vmm::Mapping& mapping = vmm.space().live_mapping(entry.mapping());
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
     return vmm.space().reservation(mapping.reservation.load(std::memory_order_relaxed))->page_bytes;
-  if (mapping.sub_blocks.load(std::memory_order_relaxed) != nullptr) return std::nullopt;
-  return core::kPageBytes;
+  if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Imported) return core::kPageBytes;
+  return std::nullopt;
 }
 
 Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "device/report.h"
 #include "malloc/bulk.h"
 #include "rules/rules.h"
 
@@ -109,7 +110,11 @@ std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
 // Adds what is known of memory that is no longer there.
 Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   const History& history = heap_.history();
-  if (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed) {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const uint32_t reservation = space.reservation_at(start);
+  // Whatever was freed there before somebody reserved the range has nothing to do with it.
+  const bool reserved = reservation != vmm::kNone && !space.live_reservation(reservation).internal;
+  if (!reserved && (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed)) {
     std::string known = history.tell(start);
     if (known.empty() && size_bytes > 0) known = history.tell(start + (size_bytes - 1));
     if (!known.empty()) {
@@ -122,11 +127,43 @@ Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   return error;
 }
 
+// Takes the memory of pages that the host can reach before we touch them: they may hold what it wrote, or
+// nothing, and the machine may have no more to give.
+Result<> Mover::settle(const PinnedRange& range) const {
+  for (Va at = range.start(); at - range.start() < range.size_bytes();) {
+    const PinnedRange::Piece piece = range.piece_at(at);
+    if (bank(piece.bank).is_exposed(piece.page)) PLAT_TRY(bank(piece.bank).commit(piece.page));
+    at = at + piece.size_bytes;
+  }
+  return {};
+}
+
 Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
   auto range = PinnedRange::take(heap_.vmm().space(), start, size_bytes, device, parameter);
   if (!range) [[unlikely]]
     return forward(explain(range.error(), start, size_bytes));
+  PLAT_TRY(settle(*range));
   return range;
+}
+
+// Memory of two devices. Both ranges are pinned.
+Result<> Mover::check_peers(Va target, Va source) const {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const vmm::PageEntry to = space.entry(target);
+  const vmm::PageEntry from = space.entry(source);
+  if (to.bank() == from.bank() || to.bank() == device::kHostBank || from.bank() == device::kHostBank)
+      [[likely]]
+    return {};
+  const device::Node& node = heap_.vmm().node();
+  const auto granted = [&](vmm::PageEntry memory, uint32_t device) {
+    const vmm::Mapping& mapping = space.live_mapping(memory.mapping());
+    return (mapping.device_access.load(std::memory_order_acquire) >> device & 1) != 0;
+  };
+  const bool allowed = node.is_peer(to.bank(), from.bank()) || node.is_peer(from.bank(), to.bank()) ||
+                       granted(to, from.bank()) || granted(from, to.bank());
+  return report::check_soft(allowed, RuleId::CopyPeer, "dst",
+                            "from device {} to device {}, and neither may reach the other",
+                            node.logical_id(from.bank()), node.logical_id(to.bank()));
 }
 
 // For an address that stands for device memory and is none: whether it is memory at all.
@@ -174,6 +211,7 @@ Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device,
   if (to_device && from_device) {
     PLAT_ASSIGN(targets, take(target, size_bytes, device, "dst"));
     PLAT_ASSIGN(sources, take(source, size_bytes, device, "src"));
+    PLAT_TRY(check_peers(target, source));
     return move(targets, sources);
   }
   if (to_device) {

@@ -137,8 +137,6 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runti
     block_count_.store(blocks_.size(), std::memory_order_release);
   }
   heap_.history().allocated(allocation.start);
-  // Keys of a block that stood there before, and whose free has not been reached.
-  PLAT_TRY(free_block_(allocation.start, [] { return Result<>{}; }));
   if (const auto queued = open_in_order(handle, allocation, streams, resolved); !queued) {
     free_now(allocation.start);
     return forward(queued.error());
@@ -193,17 +191,8 @@ Result<> PoolSet::free(Va va, stream::Runtime& streams, stream::StreamId stream)
 }
 
 void PoolSet::reach_free(uint64_t handle, Va va) {
-  const auto lives_again = [&] { return blocks_.contains(va.value); };
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->expire(va);
-    if (lives_again()) return;  // Its keys ended when the block was allocated again.
-  }
-  (void)free_block_(va, [&]() -> Result<> {
-    const std::lock_guard lock(mutex_);
-    if (lives_again()) return fail(RuleId::PoolFree, "ptr", "{:#x} lives again", va.value);
-    return {};
-  });
+  const std::lock_guard lock(mutex_);
+  if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->expire(va);
 }
 
 Result<> PoolSet::free_heap_block(Va va, stream::Runtime& streams, stream::StreamId stream) {
@@ -226,7 +215,7 @@ Result<> PoolSet::free_heap_block(Va va, stream::Runtime& streams, stream::Strea
       const std::lock_guard lock(mutex_);
       queued_frees_.erase(va.value);
     }
-    return free_block_(va, [&] { return heap_.free(va, family, "aclrtMemPoolFreeAsync"); });
+    return free_block_(va, family, "aclrtMemPoolFreeAsync");
   }));
   const std::lock_guard lock(mutex_);
   if (!streams.has_completed(stream, position)) queued_frees_[va.value] = {stream, position};
@@ -239,11 +228,32 @@ bool PoolSet::free_now(Va va) {
   const std::lock_guard lock(mutex_);
   Pool* pool = owner_of(va);
   if (pool == nullptr) return false;
-  const auto freed = pool->free(va, stream::StreamId{}, 0);
-  heap_.history().freed(va, *freed, "aclrtFree");
+  free_locked(*pool, va, "aclrtFree");
+  return true;
+}
+
+void PoolSet::free_locked(Pool& pool, Va va, const char* how) {
+  const auto freed = pool.free(va, stream::StreamId{}, 0);
+  heap_.history().freed(va, *freed, how);
   blocks_.erase(va.value);
   block_count_.store(blocks_.size(), std::memory_order_release);
-  return true;
+}
+
+void PoolSet::release_device(uint32_t bank, const stream::Runtime& streams, const char* how) {
+  if (pool_count_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    const auto [start, handle] = *at++;
+    if (Pool& pool = *pools_.at(handle); pool.bank() == bank) free_locked(pool, Va{start}, how);
+  }
+  for (auto at = pools_.begin(); at != pools_.end();) {
+    Pool& pool = *at->second;
+    if (pool.bank() == bank) {
+      pool.destroyed = true;
+      pool.trim(0, true, streams);
+    }
+    at = pool.destroyed && pool.reserved_bytes() == 0 ? pools_.erase(at) : std::next(at);
+  }
 }
 
 Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams) {

@@ -236,12 +236,18 @@ void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining r
   }
 }
 
-void Runtime::shutdown() {
+void Runtime::close_contexts(Remaining remaining) {
   {
-    std::lock_guard lock(state_mutex_);
+    std::scoped_lock lock(default_mutex_, state_mutex_);
     for (auto& [device, state] : devices_) state.set_count = 0, state.default_context = {};
   }
-  for (auto& context : contexts_.all()) close_context(context, Remaining::Discard);
+  for (auto& context : contexts_.all()) close_context(context, remaining);
+}
+
+void Runtime::finish() { close_contexts(Remaining::Finish); }
+
+void Runtime::shutdown() {
+  close_contexts(Remaining::Discard);
   for (auto& event : events_.all()) (void)destroy_event(event->id);
   std::lock_guard lock(report_mutex_);
   for (auto& [thread, reporter] : reporters_) reporter->close();

@@ -93,6 +93,8 @@ class Runtime {
   Result<int> device_of(ContextId id) const;
   // Whether any context of the process is left on the device.
   bool uses_device(int device) const;
+  // Closes every context of every device, once the work that is queued has run.
+  void finish();
   // Drops everything, work that is queued included.
   void shutdown();
 
@@ -167,6 +169,7 @@ class Runtime {
                                               bool is_default);
   Result<> check_device(int device) const;
   void close_context(const std::shared_ptr<Context>& context, Remaining remaining);
+  void close_contexts(Remaining remaining);
   Result<> release_device(int device, bool force);
   void close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining);
 
