@@ -5,24 +5,6 @@
 
 namespace plat::memory {
 
-Location Locator::locate(Va va) const {
-  Location location;
-  const vmm::AddressSpace& space = devices_.vmm().space();
-  const vmm::PageEntry entry = va.value >> core::kAddressBits == 0 ? space.entry(va) : vmm::PageEntry{};
-  if (entry.tag() == vmm::PageEntry::Mapped) {
-    location.translated = true;
-    location.bank = entry.bank();
-    location.place = entry.bank() == device::kHostBank ? Place::Host : Place::Device;
-    return location;
-  }
-  if (hosts_.find(va)) {
-    location.place = Place::Host;
-    return location;
-  }
-  location.is_hole = is_device_address(va);
-  return location;
-}
-
 bool Locator::is_client_mapping(Va va) const {
   const vmm::AddressSpace& space = devices_.vmm().space();
   const vmm::PageEntry entry = space.entry(va);

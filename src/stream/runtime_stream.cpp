@@ -144,17 +144,18 @@ Result<> Runtime::set_failure_mode(StreamId id, uint64_t mode) {
 }
 
 Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
-  PLAT_ASSIGN(stream, find_stream(id));
-  if ((stream->traits().flags & kNoHostWork) != 0) [[unlikely]]
+  auto stream = find_stream(id);
+  if (stream && ((*stream)->traits().flags & kNoHostWork) != 0) [[unlikely]]
     return fail(RuleId::StreamNoHostWork, "stream", "the stream was created with flags {:#x}",
-                stream->traits().flags);
+                (*stream)->traits().flags);
   return stream;
 }
 
 template <class Step>
 Result<Position> Runtime::push(StreamId id, Step&& step) {
-  PLAT_ASSIGN(stream, find_for_work(id));
-  auto position = stream->push(std::forward<Step>(step));
+  const auto stream = find_for_work(id);
+  if (!stream) return forward(stream.error());
+  auto position = (*stream)->push(std::forward<Step>(step));
   scheduler_->drive();
   return position;
 }
