@@ -16,6 +16,9 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
   if (!ended && totals.live_bytes > 0)
     answer.notes.push_back(
         fmt::format("{}: the trace does not reach the program's end, so leaks are not judged", who));
+  if (info.mstx_only)
+    answer.notes.push_back(
+        fmt::format("{}: the recorder was a tool of mstx alone; calls of the device were not seen", who));
   if (totals.failed_calls > 0)
     answer.notes.push_back(fmt::format("{}: {} calls returned an error", who, totals.failed_calls));
 }
@@ -33,6 +36,7 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   ++answer.traces;
   inspect::CheckOptions options = request.options;
   options.ended = reader->info().ended || request.ended_by_itself;
+  options.mstx_only = reader->info().mstx_only;
   inspect::Checker checker(options);
   inspect::Event event;
   while (reader->next(event)) checker.apply(event);

@@ -14,6 +14,8 @@ struct RecordOptions {
   std::string stacks = "fp";
   uint32_t depth = 32;
   uint64_t max_bytes = 0;  // 0: the recorder's own limit
+  int pid = 0;             // a process that runs, instead of a command
+  double wait_s = 10;      // for its next mstx call
   std::vector<std::string> command;
 };
 

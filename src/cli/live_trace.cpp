@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "inspect/trace/reader.h"
+#include "os/child.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace plat::cli {
 
@@ -28,6 +31,25 @@ std::string trace_of_process(int pid) {
     if (reader && reader->info().pid == static_cast<uint32_t>(pid)) return file;
   }
   return "";
+}
+
+std::unique_ptr<LiveTrace> LiveTrace::begin(int pid, double patience_s, const std::function<bool()>& stop,
+                                            std::string& problem) {
+  auto live = std::make_unique<LiveTrace>();
+  live->attachment_ = Attachment::find(pid, problem);
+  if (!live->attachment_) return nullptr;
+  live->path_ = (std::filesystem::temp_directory_path() /
+                 fmt::format("plat-top-{}-{:x}.trace", pid, os::random_number()))
+                    .string();
+  if (!live->attachment_->attach(live->path_, "fp", patience_s, stop, problem)) return nullptr;
+  if (os::file_exists(live->path_)) return live;
+  problem = "it wrote its trace where we cannot see it, as in another container";
+  return nullptr;
+}
+
+LiveTrace::~LiveTrace() {
+  attachment_.reset();
+  if (!path_.empty()) os::remove_file(path_);
 }
 
 }  // namespace plat::cli

@@ -1,11 +1,30 @@
-// Finding the trace that a process is writing.
+// The trace that a process is writing, or is asked to write for as long as somebody looks.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+
+#include "cli/attach.h"
 
 namespace plat::cli {
 
 // The recorder keeps the trace mapped, so the system knows its name. Empty if there is none.
 std::string trace_of_process(int pid);
+
+// A trace of a process that was started without the recorder: in a file of our own, which goes with this.
+class LiveTrace {
+ public:
+  // nullptr, with the reason, if the recorder was not let in.
+  static std::unique_ptr<LiveTrace> begin(int pid, double patience_s, const std::function<bool()>& stop,
+                                          std::string& problem);
+  ~LiveTrace();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::unique_ptr<Attachment> attachment_;
+  std::string path_;
+};
 
 }  // namespace plat::cli

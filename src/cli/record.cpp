@@ -1,11 +1,16 @@
 // plat record: a program, and a trace of what it does with memory.
 #include <fmt/format.h>
 
+#include <csignal>
+#include <filesystem>
+
 #include "base/text.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/inspect_run.h"
 #include "inspect/trace/reader.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace plat::cli {
 
@@ -23,31 +28,36 @@ const char* const kRecordExamples =
     "\nExamples:\n"
     "  plat record -- ./train                       writes plat.trace\n"
     "  plat record -o /tmp/t --stacks unwind -- ./a.out\n"
+    "  plat record --pid 4711                       a process that runs, until Ctrl-C: what it tells by "
+    "mstx, "
+    "from its\n"
+    "                                               next mstx call on; needs Plat's libms_tools_ext.so in "
+    "it\n"
     "  plat check plat.trace                        then: what is wrong?\n"
     "  plat report plat.trace                       or: where does the memory go?";
 
 namespace {
 
-int record(const RecordOptions& options) {
-  if (options.command.empty()) {
-    fmt::print(stderr, "plat: which program? plat record [OPTIONS] -- PROGRAM ARGUMENTS\n");
-    return kAskedWrongly;
-  }
-  // What an earlier run left would be taken for a part of this one. Other files are not ours to remove.
-  for (const std::string& old : traces_of(options.trace)) {
+volatile std::sig_atomic_t g_stop = 0;
+
+// What an earlier run left would be taken for a part of this one. Other files are not ours to remove.
+bool make_way(const std::string& trace) {
+  for (const std::string& old : traces_of(trace)) {
     std::string problem;
     const auto source = inspect::source_of_file(old, problem);
     if (!source || !inspect::Reader::open(*source, problem)) {
       fmt::print(stderr, "plat: {} is there already, and is no trace that could be replaced: {}\n", old,
                  problem);
-      return kAskedWrongly;
+      return false;
     }
     os::remove_file(old);
   }
-  int error = 0;
-  const os::Ending ending = run_recorded(options, error);
-  if (error != 0) return complain_about_program(options.command.front(), error);
-  const auto traces = traces_of(options.trace);
+  return true;
+}
+
+// How many traces there are, each with a line about it.
+size_t list_traces(const std::string& all) {
+  const auto traces = traces_of(all);
   for (const std::string& trace : traces) {
     std::string problem;
     const auto source = inspect::source_of_file(trace, problem);
@@ -56,7 +66,39 @@ int record(const RecordOptions& options) {
     fmt::print(stderr, "plat: {}: {} events of pid {} in {}\n", trace, reader->info().events,
                reader->info().pid, format_bytes(reader->info().bytes));
   }
-  if (traces.empty()) fmt::print(stderr, "plat: the program made no ACL or mstx call; there is no trace\n");
+  return traces.size();
+}
+
+int record_running(const RecordOptions& options) {
+  std::string problem;
+  const auto attachment = Attachment::find(options.pid, problem);
+  std::signal(SIGINT, [](int) { g_stop = 1; });
+  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  const std::string trace = std::filesystem::absolute(options.trace).string();
+  if (!attachment || !attachment->attach(
+                         trace, options.stacks, options.wait_s, [] { return g_stop != 0; }, problem)) {
+    fmt::print(stderr, "plat: cannot record pid {}: {}\n", options.pid, problem);
+    return kBadNews;
+  }
+  fmt::print(stderr, "plat: recording what pid {} tells by mstx; Ctrl-C ends it\n", options.pid);
+  while (g_stop == 0 && os::start_time_of(options.pid) != 0) os::sleep_microseconds(20'000);
+  attachment->detach();
+  return list_traces(options.trace) != 0 ? kDone : kBadNews;
+}
+
+int record(const RecordOptions& options) {
+  if (options.command.empty() == (options.pid == 0)) {
+    fmt::print(stderr,
+               "plat: record what? plat record [OPTIONS] -- PROGRAM ARGUMENTS, or plat record --pid PID\n");
+    return kAskedWrongly;
+  }
+  if (!make_way(options.trace)) return kAskedWrongly;
+  if (options.pid != 0) return record_running(options);
+  int error = 0;
+  const os::Ending ending = run_recorded(options, error);
+  if (error != 0) return complain_about_program(options.command.front(), error);
+  if (list_traces(options.trace) == 0)
+    fmt::print(stderr, "plat: the program made no ACL or mstx call; there is no trace\n");
   os::end_like(ending);
 }
 
@@ -67,6 +109,9 @@ Action add_record(CLI::App& app, const Program& program) {
   options->trace = "plat.trace";
   options->command = program;
   app.add_option("-o,--output", options->trace, "The file to write (plat.trace)")->type_name("TRACE");
+  app.add_option("--pid", options->pid, "A process that runs, instead of a program")->type_name("PID");
+  app.add_option("--wait", options->wait_s, "Seconds to wait for its next mstx call (10)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_option("--stacks", options->stacks, "How call stacks are taken (fp)")
       ->check(CLI::IsMember({"fp", "unwind", "none"}));
   app.add_option("--depth", options->depth, "Frames of a stack (32)")->check(CLI::Range(1, 64));

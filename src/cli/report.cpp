@@ -1,6 +1,8 @@
 // plat report: what happened to memory, for people.
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "cli/cli.h"
 #include "cli/report_view.h"
 
@@ -16,6 +18,9 @@ const char* const kReportExamples =
     "\nExamples:\n"
     "  plat report plat.trace               in the terminal\n"
     "  plat report plat.trace plat.trace.*  of all its processes\n"
+    "  plat report --html r.html plat.trace a page for the browser: time line, map of memory at the peak, "
+    "growth;\n"
+    "                                       one file that needs nothing else\n"
     "  plat report --json plat.trace        for tools, sizes in bytes\n"
     "  plat report --rows 30 --frames 8 plat.trace";
 
@@ -24,8 +29,20 @@ namespace {
 struct Options {
   std::vector<std::string> traces;
   bool json = false;
+  std::string html;
   ReportView view;
 };
+
+// A page has room for more than a terminal, and can be folded.
+constexpr ReportView kPage{.rows = 200, .frames = 16, .maps = true};
+
+bool write_page(const std::string& path, const std::string& page) {
+  std::ofstream file(path, std::ios::binary);
+  file << page;
+  file.close();
+  if (!file) fmt::print(stderr, "plat: {} cannot be written\n", path);
+  return static_cast<bool>(file);
+}
 
 int report(const Options& options) {
   inspect::Json list = inspect::Json::array();
@@ -39,12 +56,13 @@ int report(const Options& options) {
       return kAskedWrongly;
     }
     inspect::Symbols symbols(made->info);
-    if (options.json) {
-      list.push_back(report_json(*made, symbols, options.view));
+    if (options.json || !options.html.empty()) {
+      list.push_back(report_json(*made, symbols, options.json ? options.view : kPage));
     } else {
       text += (text.empty() ? "" : "\n") + report_text(*made, symbols, options.view);
     }
   }
+  if (!options.html.empty()) return write_page(options.html, report_html(list)) ? kDone : kAskedWrongly;
   fmt::print("{}", options.json ? inspect::to_line(list) + "\n" : text);
   return kDone;
 }
@@ -55,6 +73,9 @@ Action add_report(CLI::App& app, const Program&) {
   auto options = std::make_shared<Options>();
   app.add_option("trace", options->traces, "Traces of plat record")->type_name("TRACE")->required();
   app.add_flag("--json", options->json, "As JSON: a list with one report for each trace");
+  app.add_option("--html", options->html, "Write a page for the browser instead")
+      ->type_name("FILE")
+      ->excludes("--json");
   app.add_option("--rows", options->view.rows, "Lines of each list (10)");
   app.add_option("--frames", options->view.frames, "Frames of each stack (3)");
   return [options] { return report(*options); };

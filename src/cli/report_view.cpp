@@ -92,6 +92,34 @@ Json to_json(const std::vector<inspect::Holes>& all) {
   return list;
 }
 
+Json to_json(const inspect::GrowthLine& line, inspect::Symbols& symbols) {
+  return {{"mark", line.mark},
+          {"kind", name_of(line.kind)},
+          {"marks", line.series.marks},
+          {"rises", line.series.rises},
+          {"never_stops", line.series.keeps_growing()},
+          {"first_count", line.series.first_count},
+          {"first_bytes", line.series.first_bytes},
+          {"last_count", line.series.last_count},
+          {"last_bytes", line.series.last_bytes},
+          {"site", to_json(line.site, symbols)}};
+}
+
+// Addresses as text, because readers of JSON keep only 53 bits of a number; pieces by their distance from the
+// start of the map, those of blocks by the address itself.
+Json to_json(const std::vector<inspect::MemoryMap>& maps) {
+  Json list = Json::array();
+  for (const inspect::MemoryMap& map : maps) {
+    Json one{
+        {"kind", name_of(map.kind)}, {"name", map.name},         {"start", fmt::format("{:#x}", map.start)},
+        {"bytes", map.size},         {"left_out", map.left_out}, {"pieces", Json::array()}};
+    for (const inspect::MapPiece& piece : map.pieces)
+      one["pieces"].push_back(Json::array({piece.start - map.start, piece.size, piece.owner}));
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
@@ -135,6 +163,16 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   for (const auto& [name, list] : marks)
     text += fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
                         format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  if (!report.growth.empty()) text += "\nWhat grew from mark to mark\n";
+  for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i) {
+    const inspect::GrowthLine& line = report.growth[i];
+    text += fmt::format("  {}s: at {} of {} marks '{}', from {} ({}) to {} ({}){}\n", name_of(line.kind),
+                        line.series.rises, line.series.marks, line.mark, line.series.first_count,
+                        format_bytes(line.series.first_bytes), line.series.last_count,
+                        format_bytes(line.series.last_bytes),
+                        line.series.keeps_growing() ? "; it never stops" : "");
+    add_stack(text, symbols, line.site, view.frames);
+  }
   return text;
 }
 
@@ -144,7 +182,7 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
             {"duration_ns", report.end_ns},    {"copied_bytes", report.copied_bytes},
             {"peak_bytes", report.peak_bytes}, {"peak_ns", report.peak_ns},
             {"live_bytes", report.live_bytes}, {"complete", report.info.ended},
-            {"lost_events", report.info.lost}};
+            {"lost_events", report.info.lost}, {"mstx_only", report.info.mstx_only}};
   Json& kinds = json["kinds"] = Json::object();
   for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
     const inspect::KindTotals& totals = report.kinds[kind];
@@ -167,6 +205,10 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
   Json& marks = json["marks"] = Json::array();
   for (const inspect::Mark& mark : report.marks)
     marks.push_back({{"text", mark.text}, {"time_ns", mark.time_ns}, {"live_bytes", mark.live_bytes}});
+  Json& growth = json["growth"] = Json::array();
+  for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i)
+    growth.push_back(to_json(report.growth[i], symbols));
+  if (view.maps) json["maps_at_peak"] = to_json(report.maps_at_peak);
   return json;
 }
 

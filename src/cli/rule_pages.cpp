@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "rules/rules.h"
+#include "cli/rule_book.h"
 
 namespace plat::cli {
 
@@ -23,15 +23,21 @@ std::string index_page() {
       "rule; `plat rules ID` prints the page. A rule that can be relaxed shows what it does by default; "
       "choose with\n"
       "`PLAT_RULES=ID=off|warning|error`. Where two codes stand, the second is that of Ascend 950.\n\n"
-      "These pages are made from the book in `src/rules/book/` by `make docs`.\n\n"
+      "These pages are made from the book in `src/rules/book/` and `src/inspect/rules.inc` by `make "
+      "docs`.\n\n"
       "| Rule | Code | Default | |\n|---|---|---|---|\n";
-  for (const rules::Rule& rule : rules::all())
-    text += fmt::format("| [{0}]({0}.md) | {1} | {2} | {3} |\n", rule.name,
-                        rule.code_v2 == rule.code_v3 ? fmt::format("{}", rule.code_v2)
-                                                     : fmt::format("{} / {}", rule.code_v2, rule.code_v3),
-                        rule.kind == rules::Kind::Firm ? "always an error" : rules::to_text(rule.severity),
-                        rule.sentence);
-  return text;
+  std::string findings =
+      "\n## What `plat check` finds\n\n"
+      "See [how to inspect a program](../howto/inspect.md).\n\n| Rule | Severity | |\n|---|---|---|\n";
+  for (const RuleEntry& rule : rule_book()) {
+    if (rule.is_finding) {
+      findings += fmt::format("| [{0}]({0}.md) | {1} | {2} |\n", rule.name, rule.severity, rule.sentence);
+    } else {
+      text += fmt::format("| [{0}]({0}.md) | {1} | {2} | {3} |\n", rule.name, rule.codes(" / "),
+                          rule.can_be_relaxed ? rule.severity : "always an error", rule.sentence);
+    }
+  }
+  return text + findings;
 }
 
 std::string read(const fs::path& path) {
@@ -65,7 +71,7 @@ bool write_rule_pages(const std::string& directory) {
     return false;
   }
   std::map<std::string, std::string> pages{{"README.md", index_page()}};
-  for (const rules::Rule& rule : rules::all()) pages[fmt::format("{}.md", rule.name)] = rules::page(rule);
+  for (const RuleEntry& rule : rule_book()) pages[rule.name + ".md"] = rule.page;
   bool ok = true;
   for (const auto& [name, text] : pages) ok = write(fs::path(directory) / name, text) && ok;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory))

@@ -1,6 +1,4 @@
 // plat rules: the rule book, for people and for tools.
-#include "rules/rules.h"
-
 #include <fmt/format.h>
 #include <strings.h>
 
@@ -8,23 +6,24 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/rule_book.h"
 #include "cli/rule_pages.h"
 
 namespace plat::cli {
 
 const char* const kRulesExamples =
     "\nEvery error of the software device begins with the id of the rule that was broken, such as\n"
-    "VMM-Map-offset-zero, and returns that rule's code.\n"
+    "VMM-Map-offset-zero, and returns that rule's code. What plat check finds has ids that begin with "
+    "INSP-.\n"
     "\nExamples:\n"
     "  plat rules                        all of them, one a line\n"
     "  plat rules VMM-Map-offset-zero    one in full: the code, the usual cause, what to do\n"
     "  plat rules VMM-Map                all whose id begins like this\n"
+    "  plat rules INSP-Leak              what plat check knows about leaks\n"
     "  plat rules 507899                 all that return this code\n"
     "  plat rules --json                 for tools";
 
 namespace {
-
-using rules::Rule;
 
 struct Options {
   std::string what;
@@ -32,41 +31,54 @@ struct Options {
   std::string directory;
 };
 
-bool begins_with(const Rule& rule, const std::string& text) {
-  return strncasecmp(rule.name, text.c_str(), text.size()) == 0;
+bool begins_with(const RuleEntry& rule, const std::string& text) {
+  return strncasecmp(rule.name.c_str(), text.c_str(), text.size()) == 0;
 }
 
-// By id, by code, by the beginning of the id; else by any part of it, for those who remember half of it.
-std::vector<const Rule*> select(const std::string& what) {
-  std::vector<const Rule*> chosen;
-  if (const Rule* rule = rules::find(what)) return {rule};
-  const auto number = parse_number(what);
-  for (const Rule& rule : rules::all())
-    if (number ? rule.code_v2 == static_cast<int>(*number) || rule.code_v3 == static_cast<int>(*number)
-               : begins_with(rule, what))
-      chosen.push_back(&rule);
-  if (!chosen.empty() || number) return chosen;
-  for (const Rule& rule : rules::all())
-    if (strcasestr(rule.name, what.c_str()) != nullptr) chosen.push_back(&rule);
+template <class Test>
+std::vector<const RuleEntry*> those(Test&& test) {
+  std::vector<const RuleEntry*> chosen;
+  for (const RuleEntry& rule : rule_book())
+    if (test(rule)) chosen.push_back(&rule);
   return chosen;
 }
 
-nlohmann::ordered_json to_json(const Rule& rule) {
-  return {{"id", rule.name},
-          {"rule", rule.sentence},
-          {"cause", rule.cause},
-          {"fix", rule.fix},
-          {"severity", rules::to_text(rule.severity)},
-          {"can_be_relaxed", rule.kind == rules::Kind::Soft},
-          {"code", rule.code_v2},
-          {"code_950", rule.code_v3}};
+// By id, by code, by the beginning of the id; else by any part of it, for those who remember half of it.
+std::vector<const RuleEntry*> select(const std::string& what) {
+  auto chosen =
+      those([&](const RuleEntry& rule) { return strcasecmp(rule.name.c_str(), what.c_str()) == 0; });
+  if (!chosen.empty()) return chosen;
+  if (const auto number = parse_number(what)) {
+    const auto code = static_cast<int>(*number);
+    return those([&](const RuleEntry& rule) {
+      return !rule.is_finding && (rule.code == code || rule.code_950 == code);
+    });
+  }
+  chosen = those([&](const RuleEntry& rule) { return begins_with(rule, what); });
+  if (!chosen.empty()) return chosen;
+  return those([&](const RuleEntry& rule) { return strcasestr(rule.name.c_str(), what.c_str()) != nullptr; });
 }
 
-void print_line(const Rule& rule) {
-  const std::string code = rule.code_v2 == rule.code_v3 ? fmt::format("{}", rule.code_v2)
-                                                        : fmt::format("{}/{}", rule.code_v2, rule.code_v3);
-  const char* strength = rule.kind == rules::Kind::Firm ? "" : rules::to_text(rule.severity);
-  fmt::print("{:<30} {:<14} {:<8} {}\n", rule.name, code, strength, rule.sentence);
+nlohmann::ordered_json to_json(const RuleEntry& rule) {
+  nlohmann::ordered_json json{{"id", rule.name},
+                              {"rule", rule.sentence},
+                              {"cause", rule.cause},
+                              {"fix", rule.fix},
+                              {"severity", rule.severity}};
+  if (rule.is_finding) {
+    json["found_by"] = "plat check";
+  } else {
+    json["can_be_relaxed"] = rule.can_be_relaxed;
+    json["code"] = rule.code;
+    json["code_950"] = rule.code_950;
+  }
+  return json;
+}
+
+void print_line(const RuleEntry& rule) {
+  const bool says_strength = rule.can_be_relaxed || rule.is_finding;
+  fmt::print("{:<30} {:<14} {:<8} {}\n", rule.name, rule.is_finding ? "plat check" : rule.codes("/"),
+             says_strength ? rule.severity : "", rule.sentence);
 }
 
 int show(const Options& options) {
@@ -79,16 +91,16 @@ int show(const Options& options) {
   }
   if (options.json) {
     auto list = nlohmann::ordered_json::array();
-    for (const Rule* rule : chosen) list.push_back(to_json(*rule));
+    for (const RuleEntry* rule : chosen) list.push_back(to_json(*rule));
     fmt::print("{}\n", list.dump(2));
   } else if (chosen.size() == 1) {
-    fmt::print("{}", rules::page(*chosen.front()));
+    fmt::print("{}", chosen.front()->page);
   } else {
-    for (const Rule* rule : chosen) print_line(*rule);
+    for (const RuleEntry* rule : chosen) print_line(*rule);
     fmt::print(
-        "\n{} rules. Two codes: the second is that of Ascend 950. A rule with 'error', 'warning' or 'off' "
-        "can be\n"
-        "relaxed or tightened: plat run --rule ID=off|warning|error.\n",
+        "\n{} rules. Two codes: the second is that of Ascend 950. A rule of the device with 'error', "
+        "'warning' or\n"
+        "'off' can be relaxed or tightened: plat run --rule ID=off|warning|error.\n",
         chosen.size());
   }
   return kDone;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/info_view.h"
 #include "cli/live_trace.h"
@@ -15,11 +16,18 @@
 namespace plat::cli {
 
 const char* const kTopExamples =
-    "\nOf every process on the machine: how much of each device it holds. That needs nothing of the process. "
-    "Of a\n"
-    "process that plat record has started also who in it holds what; --pid finds its trace while it runs. A "
-    "process\n"
-    "that was started without the recorder cannot be looked into later.\n"
+    "\nOf every process on the machine: how much of each device it holds. That needs nothing of the "
+    "process.\n"
+    "--pid looks inside one: who in it holds what. Of a process that plat record has started that is "
+    "everything. "
+    "Into\n"
+    "another one the recorder is let in by the mstx broker, Plat's libms_tools_ext.so, at the program's next "
+    "mstx "
+    "call;\n"
+    "then heaps, regions and marks are seen, and calls of the device are not. Of what lived before, the "
+    "broker "
+    "knows\n"
+    "what it was asked to remember (PLAT_MSTX_REMEMBER=1).\n"
     "\nExamples:\n"
     "  plat top                     devices and processes, every second; Ctrl-C ends it\n"
     "  plat top --pid 4711          also what happens inside this one\n"
@@ -35,6 +43,7 @@ struct Options {
   bool once = false;
   bool json = false;
   double interval_s = 1;
+  double wait_s = 10;
   ReportView view{.rows = 8, .frames = 2};
 };
 
@@ -103,24 +112,33 @@ bool look(const Options& options, const device::Config& config, std::string& sho
   return true;
 }
 
+// Finds the trace of the process, or has one written for as long as we look. False: it said why not.
+bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
+  options.trace = trace_of_process(options.pid);
+  if (!options.trace.empty()) return true;
+  std::string problem;
+  live = LiveTrace::begin(
+      options.pid, options.wait_s, [] { return g_stop != 0; }, problem);
+  if (live) {
+    options.trace = live->path();
+    return true;
+  }
+  fmt::print(stderr,
+             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds\n"
+             "of each device; 'plat record -- PROGRAM' starts it with the recorder.\n",
+             options.pid, problem);
+  return false;
+}
+
 int watch(Options& options) {
   device::Config config =
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
   if (!settings_make_sense(config)) return kAskedWrongly;
-  if (options.pid != 0 && options.trace.empty()) {
-    options.trace = trace_of_process(options.pid);
-    if (options.trace.empty()) {
-      fmt::print(stderr,
-                 "plat: pid {} writes no trace: it is not there, is not ours to look at, or was started "
-                 "without the\n"
-                 "recorder. 'plat record -- PROGRAM' starts it with.\n",
-                 options.pid);
-      return kBadNews;
-    }
-  }
   std::signal(SIGINT, [](int) { g_stop = 1; });
   std::signal(SIGTERM, [](int) { g_stop = 1; });
+  std::unique_ptr<LiveTrace> live;
+  if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
   for (;;) {
     std::string shown;
     if (!look(options, config, shown)) return kAskedWrongly;
@@ -140,12 +158,15 @@ int watch(Options& options) {
 Action add_top(CLI::App& app, const Program&) {
   auto options = std::make_shared<Options>();
   app.add_option("trace", options->trace, "The trace of a process, to look inside it")->type_name("TRACE");
-  app.add_option("--pid", options->pid, "A recorded process, to look inside it")->type_name("PID");
+  app.add_option("--pid", options->pid, "A process, to look inside it")->type_name("PID");
   app.add_option("--node", options->node, "Which machine to look at")->type_name("NAME");
   app.add_flag("--once", options->once, "Look once and end");
   app.add_flag("--json", options->json, "As JSON, one line a look");
   app.add_option("--interval", options->interval_s, "Seconds between looks (1)")
       ->check(CLI::Range(0.05, 3600.0));
+  app.add_option("--wait", options->wait_s,
+                 "Seconds to wait for an mstx call of a process that is not recorded (10)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_option("--rows", options->view.rows, "Lines of each list (8)");
   return [options] { return watch(*options); };
 }

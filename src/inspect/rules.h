@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 
 namespace plat::inspect {
 
@@ -27,5 +27,8 @@ struct Rule {
 std::span<const Rule> all_rules();
 const Rule& rule_of(RuleId id);
 const char* to_text(Severity severity);
+
+// The rule's documentation page, in Markdown.
+std::string page(const Rule& rule);
 
 }  // namespace plat::inspect

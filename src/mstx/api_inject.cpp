@@ -13,8 +13,8 @@ constexpr auto kImageModule = static_cast<mstxFuncModule>(0x504c4149);
 
 // Where an image built with our header sees, without a call, that nobody listens.
 const int* quiet_word() {
-  static_assert(sizeof(plat::mstx::g_quiet) == sizeof(int) && std::atomic<int>::is_always_lock_free);
-  return reinterpret_cast<const int*>(&plat::mstx::g_quiet);
+  static_assert(sizeof(plat::mstx::g_board.quiet) == sizeof(int));
+  return reinterpret_cast<const int*>(&plat::mstx::g_board.quiet);
 }
 
 template <class Function>

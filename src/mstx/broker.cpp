@@ -19,7 +19,6 @@
 namespace plat::mstx {
 
 constinit std::atomic<Mode> g_mode{Mode::Fresh};
-constinit std::atomic<int> g_quiet{0};
 
 // A tool that waits, while it starts, for a thread that waits for it to start would wait for ever. Nothing
 // else takes so long.
@@ -47,6 +46,7 @@ bool Broker::start() {
       if (wish != nullptr && std::string_view(wish) != "" && std::string_view(wish) != "0")
         remember_.store(true);
       attach_found_tools(*this);
+      open_board();
     }
     thread.starting = false;
     set_mode();
@@ -69,13 +69,13 @@ void Broker::set_mode() {
   if (this_thread().starting) return;
   const bool busy = tools_.load()->count != 0 || remember_.load();
   g_mode.store(busy ? Mode::Busy : Mode::Idle, std::memory_order_release);
-  g_quiet.store(busy ? 0 : missed_.load() ? 2 : 1, std::memory_order_release);
+  g_board.quiet.store(busy ? 0 : missed_.load() ? 2 : 1, std::memory_order_release);
 }
 
 void Broker::miss() {
   missed_.store(true);
   int idle = 1;  // and not if a tool has come meanwhile
-  g_quiet.compare_exchange_strong(idle, 2, std::memory_order_release);
+  g_board.quiet.compare_exchange_strong(idle, 2, std::memory_order_release);
 }
 
 void Broker::publish(std::unique_ptr<ToolSet> tools) {
@@ -249,6 +249,7 @@ void Broker::fork_child() {
   Broker& broker = get();
   ThreadState& thread = this_thread();
   broker.registry_lock_.unlock();
+  reopen_board();
   broker.reads_.only_this_thread(thread);
   broker.gate_.only_this_thread(thread);
   broker.ranges_.only_this_thread();

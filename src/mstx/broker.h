@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "mstx/board.h"
 #include "mstx/broker_types.h"
 #include "mstx/gate.h"
 #include "mstx/ranges.h"
@@ -31,10 +32,6 @@ enum class Mode : int {
 
 extern std::atomic<Mode> g_mode;
 
-// Read by every call before anything else, here and in images: a call with no tool is a load and a branch. 0
-// unless the mode is Idle; then 1, and 2 once something was registered that nobody heard of.
-extern std::atomic<int> g_quiet;
-
 class ReadSection;
 class ChangeSection;
 class Refs;
@@ -49,6 +46,12 @@ class Broker {
 
   // True when a call has somebody to go to. The first call looks for tools; others wait for it.
   bool start();
+
+  // Says again, on the board, whether anybody listens: who asks for something has said that somebody does.
+  void settle() {
+    const Control control(*this);
+    set_mode();
+  }
 
   int attach_path(const char* path, platMstxToolId_t* out_id);
   // The tool in a library, which is unloaded if it cannot be attached and after it is gone, where that is
@@ -155,14 +158,16 @@ class Broker {
 };
 
 inline bool nobody_listens() {
-  if (g_quiet.load(std::memory_order_acquire) != 0) [[likely]]
+  if (g_board.quiet.load(std::memory_order_acquire) != 0) [[likely]]
     return true;
+  if (g_board.asked.load(std::memory_order_relaxed) != Asked::Nothing) [[unlikely]]
+    answer_board(Broker::get());
   return g_mode.load(std::memory_order_acquire) != Mode::Busy && !Broker::get().start();
 }
 
 // The same before a call that makes something which a later tool would want to know.
 inline bool nobody_hears_of_it() {
-  if (g_quiet.load(std::memory_order_acquire) == 2) [[likely]]
+  if (g_board.quiet.load(std::memory_order_acquire) == 2) [[likely]]
     return true;
   if (!nobody_listens()) return false;
   Broker::get().miss();

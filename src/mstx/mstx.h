@@ -12,6 +12,7 @@
 //   tool_slots  tool   one tool: its functions, and its name for each of our handles
 //   discover    where tools come from: environment, preloading
 //   broker      attach and detach
+//   board       where another process asks for a recorder
 //   sections    how a call goes out to the tools; refs: what a batch refers to, in the words of each tool
 //   calls_*     the calls, fanned out; replay: telling a newcomer what was there before it
 //   api_*       the exported calls

@@ -8,6 +8,23 @@
 
 namespace programs {
 
+namespace {
+
+struct alignas(4096) Page {
+  char bytes[4096];
+};
+
+aclrtMemPool make_pool() {
+  aclrtMemPool pool = nullptr;
+  aclrtMemPoolProps props{};
+  props.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  props.maxSize = 64 * kMiB;
+  MUST(aclrtMemPoolCreate(&pool, &props));
+  return pool;
+}
+
+}  // namespace
+
 void add_leak_programs(Programs& all) {
   all["leak_device_block"] = [] {
     Device device;
@@ -50,6 +67,67 @@ void add_leak_programs(Programs& all) {
     Device device;
     aclrtEvent event = nullptr;
     MUST(aclrtCreateEvent(&event));
+  };
+  all["leak_context"] = [] {
+    Device device;
+    aclrtContext context = nullptr;
+    MUST(aclrtCreateContext(&context, 0));
+  };
+  all["leak_pool"] = [] {
+    Device device;
+    make_pool();
+  };
+  all["leak_pool_block"] = [] {
+    Device device;
+    const aclrtMemPool pool = make_pool();
+    void* memory = nullptr;
+    aclrtStream stream = nullptr;
+    MUST(aclrtCreateStream(&stream));
+    MUST(aclrtMemPoolMallocAsync(&memory, 2 * kMiB, pool, stream));
+    MUST(aclrtDestroyStream(stream));
+    if (aclrtMemPoolDestroy(pool) != 0) std::exit(97);
+  };
+  all["leak_host_registration"] = [] {
+    Device device;
+    static Page host;
+    void* view = nullptr;
+    MUST(aclrtHostRegister(host.bytes, sizeof host.bytes, ACL_HOST_REGISTER_MAPPED, &view));
+  };
+  all["leak_heap"] = [] {
+    Device device;
+    heap(block(4096), 4096);
+    std::_Exit(0);  // nothing takes back what the device would
+  };
+  all["all_given_back"] = [] {
+    Device device;
+    static Page host;
+    void* view = nullptr;
+    void* memory = nullptr;
+    aclrtContext context = nullptr;
+    aclrtStream stream = nullptr;
+    aclrtEvent event = nullptr;
+    MUST(aclrtCreateContext(&context, 0));
+    MUST(aclrtCreateStream(&stream));
+    MUST(aclrtCreateEvent(&event));
+    const aclrtMemPool pool = make_pool();
+    MUST(aclrtMemPoolMallocAsync(&memory, 2 * kMiB, pool, stream));
+    MUST(aclrtMemPoolFreeAsync(memory, stream));
+    MUST(aclrtSynchronizeStream(stream));
+    MUST(aclrtMemPoolDestroy(pool));
+    MUST(aclrtHostRegister(host.bytes, sizeof host.bytes, ACL_HOST_REGISTER_MAPPED, &view));
+    MUST(aclrtHostUnregister(host.bytes));
+    MUST(aclrtMallocHost(&memory, 4096));
+    MUST(aclrtFreeHost(memory));
+    char* const device_block = block(4096);
+    const auto handle = heap(device_block, 4096);
+    unregister(region(handle, device_block, 64));
+    mstxMemHeapUnregister(nullptr, handle);
+    MUST(aclrtFree(device_block));
+    Mapped mapped(2);
+    mapped.release();
+    MUST(aclrtDestroyEvent(event));
+    MUST(aclrtDestroyStream(stream));
+    MUST(aclrtDestroyContext(context));
   };
   all["leak_region"] = [] {
     Device device;

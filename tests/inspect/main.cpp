@@ -7,6 +7,9 @@ int main(int argc, char** argv) {
   programs::add_pool_programs(all);
   programs::add_stream_programs(all);
   programs::add_leak_programs(all);
+  programs::add_share_programs(all);
+  programs::add_dialect_programs(all);
+  programs::add_process_programs(all);
   const auto chosen = all.find(argc > 1 ? argv[1] : "");
   if (chosen == all.end()) {
     for (const auto& [name, program] : all) std::printf("%s\n", name.c_str());

@@ -17,6 +17,24 @@ void add_memory_programs(Programs& all) {
     write(memory + 4000, 4096);
     MUST(aclrtFree(memory));
   };
+  all["neighbour"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    char* const next = block(4096);
+    if (next < memory) std::exit(97);  // the program needs them in this order
+    write(memory, static_cast<size_t>(next - memory) + 64);
+    MUST(aclrtFree(memory));
+    MUST(aclrtFree(next));
+  };
+  all["neighbours_apart"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    char* const next = block(4096);
+    MUST(write(memory, 4096));
+    MUST(write(next, 4096));
+    MUST(aclrtFree(memory));
+    MUST(aclrtFree(next));
+  };
   all["padding"] = [] {
     Device device;
     char* const memory = block(100);
@@ -125,6 +143,20 @@ void add_memory_programs(Programs& all) {
     MUST(aclrtUnmapMem(mapped.at(0)));
     MUST(aclrtReleaseMemAddress(mapped.address));
   };
+  all["rule_map_whole"] = [] {
+    Device device;
+    void* address = nullptr;
+    aclrtDrvMemHandle handle = nullptr;
+    aclrtPhysicalMemProp prop{};
+    prop.memAttr = ACL_HBM_MEM_HUGE;
+    prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+    MUST(aclrtReserveMemAddress(&address, Mapped::kPage, 0, nullptr, 0));
+    MUST(aclrtMallocPhysical(&handle, 2 * Mapped::kPage, &prop, 0));
+    MUST(aclrtMapMem(address, Mapped::kPage, 0, handle, 0));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtFreePhysical(handle));
+    MUST(aclrtReleaseMemAddress(address));
+  };
   all["rule_async_aligned"] = [] {
     Device device;
     void* host = nullptr;
@@ -134,6 +166,22 @@ void add_memory_programs(Programs& all) {
     MUST(aclrtSynchronizeStream(nullptr));
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
+  };
+  all["async_aligned"] = [] {
+    Device device;
+    void* host = nullptr;
+    MUST(aclrtMallocHost(&host, 4096));
+    char* const memory = block(4096);
+    MUST(aclrtMemcpyAsync(memory + 128, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE, nullptr));
+    MUST(aclrtSynchronizeStream(nullptr));
+    MUST(aclrtFree(memory));
+    MUST(aclrtFreeHost(host));
+  };
+  all["media"] = [] {
+    Device device;
+    void* media = nullptr;
+    MUST(acldvppMalloc(&media, 4096));
+    MUST(acldvppFree(media));
   };
   all["host_past_end"] = [] {
     Device device;

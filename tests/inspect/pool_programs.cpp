@@ -16,21 +16,6 @@ struct Pool {
   }
 };
 
-// A caching allocator as torch_npu tells of it: fields left unset, a heap as news, the domain anew each time.
-void caching(const void* start, size_t size, bool take) {
-  const mstxDomainHandle_t domain = mstxDomainCreateA("ptaCaching");
-  mstxMemVirtualRangeDesc_t total = {0, start, 4096};
-  mstxMemHeapDesc_t news;
-  news.typeSpecificDesc = &total;
-  mstxMemHeapRegister(domain, &news);
-  if (!take) return unregister_at(start, domain);
-  mstxMemVirtualRangeDesc_t range = {0, start, size};
-  mstxMemRegionsRegisterBatch_t batch;
-  batch.regionCount = 1;
-  batch.regionDescArray = &range;
-  mstxMemRegionsRegister(domain, &batch);
-}
-
 }  // namespace
 
 void add_pool_programs(Programs& all) {
@@ -167,6 +152,44 @@ void add_pool_programs(Programs& all) {
     region(pool.handle, pool.memory, 256);
     region(pool.handle, pool.memory + 128, 256);
   };
+  all["heap_overlap"] = [] {
+    Device device;
+    char* const memory = block(8192);
+    const auto first = heap(memory, 4096);
+    const auto second = heap(memory + 2048, 4096);
+    mstxMemHeapUnregister(nullptr, second);
+    mstxMemHeapUnregister(nullptr, first);
+    MUST(aclrtFree(memory));
+  };
+  all["heaps_touch"] = [] {
+    Device device;
+    char* const memory = block(8192);
+    const auto first = heap(memory, 4096);
+    const auto second = heap(memory + 4096, 4096);
+    mstxMemHeapUnregister(nullptr, second);
+    mstxMemHeapUnregister(nullptr, first);
+    MUST(aclrtFree(memory));
+  };
+  all["rule_block_start"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory + 32, 64);
+  };
+  all["rule_block_room"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 128);
+    region(pool.handle, pool.memory + 128, 64);
+  };
+  all["rule_block_room_downwards"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory + 128, 64);
+    region(pool.handle, pool.memory, 128);
+  };
+  all["blocks_cut_well"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 96);
+    region(pool.handle, pool.memory + 128, 64);
+    region(pool.handle, pool.memory + 256, 64);
+  };
   all["wrong_reference"] = [] {
     Pool pool;
     region(pool.handle, pool.memory, 256);
@@ -187,28 +210,6 @@ void add_pool_programs(Programs& all) {
     Device device;
     char* const memory = block(4096);
     heap(memory, 4096);
-    MUST(aclrtFree(memory));
-  };
-  all["dialect_caching"] = [] {
-    Device device;
-    char* const memory = block(4096);
-    for (int round = 0; round < 3; ++round) {
-      caching(memory, 512, true);
-      caching(memory + 512, 1024, true);
-      write(memory, 512);
-      write(memory + 512, 1024);
-      read(memory, 512);
-      caching(memory, 512, false);
-      caching(memory + 512, 1024, false);
-    }
-    MUST(aclrtFree(memory));
-  };
-  all["dialect_freed"] = [] {
-    Device device;
-    char* const memory = block(4096);
-    caching(memory, 512, true);
-    caching(memory, 512, false);
-    write(memory, 64);
     MUST(aclrtFree(memory));
   };
 }

@@ -18,7 +18,7 @@ inline constexpr size_t kMiB = size_t{1} << 20;
 // A call that must work, or the program is not the one that the test is about.
 inline void must(int code, const char* what) {
   if (code == 0) return;
-  std::fprintf(stderr, "%s: %d %s\n", what, code, aclGetRecentErrMsg());
+  std::fprintf(stderr, "planted wrongly: %s: %d %s\n", what, code, aclGetRecentErrMsg());
   std::exit(99);
 }
 #define MUST(call) ::programs::must((call), #call)
@@ -93,12 +93,12 @@ inline mstxMemRegionHandle_t region(mstxMemHeapHandle_t heap, const void* start,
   mstxMemRegionsRegister(domain, &batch);
   return handle;
 }
-inline void unregister(mstxMemRegionHandle_t handle) {
+inline void unregister(mstxMemRegionHandle_t handle, mstxDomainHandle_t domain = nullptr) {
   mstxMemRegionRef_t ref = {};
   ref.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
   ref.handle = handle;
   const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
-  mstxMemRegionsUnregister(nullptr, &batch);
+  mstxMemRegionsUnregister(domain, &batch);
 }
 inline void unregister_at(const void* pointer, mstxDomainHandle_t domain = nullptr) {
   mstxMemRegionRef_t ref = {};
@@ -107,13 +107,13 @@ inline void unregister_at(const void* pointer, mstxDomainHandle_t domain = nullp
   const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
   mstxMemRegionsUnregister(domain, &batch);
 }
-inline void allow(mstxMemRegionHandle_t handle, uint32_t flags) {
+inline void allow(mstxMemRegionHandle_t handle, uint32_t flags, mstxDomainHandle_t domain = nullptr) {
   mstxMemPermissionsAssignRegionsDesc_t desc = {};
   desc.flags = flags;
   desc.region.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
   desc.region.handle = handle;
   const mstxMemPermissionsAssignBatch_t batch = {1, &desc};
-  mstxMemPermissionsAssign(nullptr, &batch);
+  mstxMemPermissionsAssign(domain, &batch);
 }
 
 using Programs = std::map<std::string, void (*)()>;
@@ -121,5 +121,8 @@ void add_memory_programs(Programs& programs);
 void add_pool_programs(Programs& programs);
 void add_stream_programs(Programs& programs);
 void add_leak_programs(Programs& programs);
+void add_share_programs(Programs& programs);
+void add_dialect_programs(Programs& programs);
+void add_process_programs(Programs& programs);
 
 }  // namespace programs

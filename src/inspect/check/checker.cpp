@@ -38,6 +38,7 @@ void Checker::problem(Problem problem) {
   const bool unpaired =
       problem.rule == RuleId::FreeUnknown && problem.object == 0 && problem.event.succeeded();
   if (unpaired) return;  // the device took it, so it was obtained before the recorder came
+  if (problem.rule == RuleId::MstxHeapUnallocated && options_.mstx_only) return;  // nobody saw who allocates
   Finding finding;
   finding.rule = problem.rule;
   finding.detail = std::move(problem.detail);
@@ -63,14 +64,11 @@ void Checker::problem(Problem problem) {
 void Checker::event(const Event& event) {
   ++totals_.events;
   if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
-  if (event.op == Op::mstxMark) sample_growth(event);
+  if (event.op == Op::mstxMark) growth_.mark(event.text);
 }
 
 void Checker::born(const Object& object) {
-  Group& group = groups_[{object.kind, object.born.stack}];
-  ++group.count;
-  group.bytes += object.size;
-  group_sites_.try_emplace({object.kind, object.born.stack}, object.born);
+  growth_.born(object);
   if (object.kind == Kind::Region && options_.pedantic) check_region_shape(object);
   if (!takes_device_memory(object.kind) || object.imported) return;
   totals_.live_bytes += object.size;
@@ -90,9 +88,7 @@ void Checker::born(const Object& object) {
 }
 
 void Checker::died(const Object& object) {
-  Group& group = groups_[{object.kind, object.born.stack}];
-  if (group.count > 0) --group.count;
-  group.bytes -= std::min(group.bytes, object.size);
+  growth_.died(object);
   if (takes_device_memory(object.kind) && !object.imported)
     totals_.live_bytes -= std::min(totals_.live_bytes, object.size);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inspect/check/finding.h"
+#include "inspect/model/growth.h"
 #include "inspect/model/model.h"
 #include "inspect/trace/reader.h"
 
@@ -18,8 +19,9 @@ struct CheckOptions {
   bool warnings = true;   // documented rules that the device lets pass
   bool pedantic = false;  // advice for pools: where blocks start, and the room behind them
   bool leaks = true;
-  bool ended = true;      // false: the program did not come to its end, so what lives is no leak
-  uint64_t max_peak = 0;  // bytes of device memory; 0: any
+  bool mstx_only = false;  // calls of the device were not seen
+  bool ended = true;       // false: the program did not come to its end, so what lives is no leak
+  uint64_t max_peak = 0;   // bytes of device memory; 0: any
   uint64_t max_live = 0;
   bool has_max_live = false;
   std::function<bool(const Object&)> is_leak;  // whether one that lives at the end counts; empty: all do
@@ -69,7 +71,6 @@ class Checker final : public Listener {
   void add_neighbours(Finding& finding, const Ranges& ranges, uint64_t address) const;
   // checker_leaks.cpp
   void leak(const Object& object, const Event* taken_back);
-  void sample_growth(const Event& mark);
   std::string growth_of(Kind kind, uint32_t stack) const;
   void report_growth();
   void check_region_shape(const Object& region);
@@ -80,22 +81,7 @@ class Checker final : public Listener {
   std::unordered_multimap<uint64_t, size_t> index_;  // by rule and stack
   Totals totals_;
 
-  // What lives, by where it was born; and how that went from mark to mark.
-  struct Group {
-    uint64_t count = 0;
-    uint64_t bytes = 0;
-  };
-  struct Growth {
-    uint64_t marks = 0;
-    uint64_t first = 0;
-    uint64_t last = 0;
-    uint64_t rises = 0;
-    uint64_t first_count = 0, last_count = 0;
-  };
-  using GroupKey = std::pair<Kind, uint32_t>;
-  std::map<GroupKey, Group> groups_;
-  std::map<std::string, std::map<GroupKey, Growth>> growth_;
-  std::map<GroupKey, Site> group_sites_;
+  GrowthBook growth_;
 };
 
 }  // namespace plat::inspect

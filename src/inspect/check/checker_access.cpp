@@ -221,7 +221,7 @@ void Checker::check_written(const Access& access) {
   for (const auto& [name, layer] : model_.layers())
     if (layer.regions.find(access.address, range)) {
       const Object& found = model_.object(range.value);
-      if (found.born.event <= since) continue;
+      if (found.born.event <= since || found.replayed) continue;
       region = &found;
       since = found.born.event;
     }

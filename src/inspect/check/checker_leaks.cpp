@@ -1,6 +1,8 @@
 // What is left: at the end, when a device is reset, and from mark to mark.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "inspect/check/checker.h"
@@ -62,67 +64,57 @@ void Checker::leak(const Object& object, const Event* taken_back) {
   add(std::move(finding));
 }
 
-void Checker::sample_growth(const Event& mark) {
-  auto& series = growth_[mark.text];
-  for (const auto& [key, group] : groups_) {
-    Growth& growth = series[key];
-    if (growth.marks == 0) {
-      growth.first = group.bytes;
-      growth.first_count = group.count;
-    } else if (group.count > growth.last_count) {
-      ++growth.rises;
-    }
-    ++growth.marks;
-    growth.last = group.bytes;
-    growth.last_count = group.count;
-  }
-}
-
 std::string Checker::growth_of(Kind kind, uint32_t stack) const {
-  for (const auto& [text, series] : growth_) {
-    const auto found = series.find({kind, stack});
-    if (found == series.end() || found->second.rises == 0) continue;
-    const Growth& growth = found->second;
+  for (const auto& [text, all] : growth_.series()) {
+    const auto found = all.find({kind, stack});
+    if (found == all.end() || found->second.rises == 0) continue;
+    const GrowthSeries& series = found->second;
     return fmt::format("; from here {} more came at {} of {} marks '{}'",
-                       growth.last_count - growth.first_count, growth.rises, growth.marks, text);
+                       series.last_count - std::min(series.last_count, series.first_count), series.rises,
+                       series.marks, text);
   }
   return "";
 }
 
 void Checker::report_growth() {
-  for (const auto& [text, series] : growth_)
-    for (const auto& [key, growth] : series) {
-      // Every mark but the first, and often enough to be no start-up effect.
-      if (growth.marks < 4 || growth.rises + 1 < growth.marks) continue;
+  for (const auto& [text, all] : growth_.series())
+    for (const auto& [key, series] : all) {
+      if (!series.keeps_growing()) continue;
       Finding finding;
       finding.rule = RuleId::GrowthMarks;
-      finding.site = group_sites_[key];
-      finding.detail = fmt::format("{}s from here grew at {} of {} marks '{}': from {} ({}) to {} ({})",
-                                   name_of(key.first), growth.rises, growth.marks, text, growth.first_count,
-                                   format_bytes(growth.first), growth.last_count, format_bytes(growth.last));
-      finding.bytes = growth.last - std::min(growth.last, growth.first);
+      finding.site = growth_.site_of(key);
+      finding.detail =
+          fmt::format("{}s from here grew at {} of {} marks '{}': from {} ({}) to {} ({})",
+                      name_of(key.first), series.rises, series.marks, text, series.first_count,
+                      format_bytes(series.first_bytes), series.last_count, format_bytes(series.last_bytes));
+      finding.bytes = series.last_bytes - std::min(series.last_bytes, series.first_bytes);
       add(std::move(finding));
     }
 }
 
+// Whichever of two blocks is cut later: the room belongs to the lower one.
 void Checker::check_region_shape(const Object& region) {
-  const auto tell = [&](RuleId rule, std::string detail) {
+  const auto tell = [&](RuleId rule, const Object& block, std::string detail) {
     Finding finding;
     finding.rule = rule;
     finding.site = region.born;
     finding.detail = std::move(detail);
-    finding.related.push_back(Related::of("registered", region));
+    finding.related.push_back(Related::of("registered", block));
     add(std::move(finding));
   };
+  const auto has_room = [&](const Object& lower, uint64_t upper) {
+    if (upper >= align_up(lower.end(), 32) + 32) return;
+    tell(RuleId::RuleBlockRoom, lower,
+         fmt::format("the next block starts {} bytes behind the end", upper - lower.end()));
+  };
   if (region.start % 64 != 0)
-    tell(RuleId::RuleBlockStart,
+    tell(RuleId::RuleBlockStart, region,
          fmt::format("{:#x} is {} past a multiple of 64", region.start, region.start % 64));
   for (const auto& [name, layer] : model_.layers()) {
     Ranges::Range range;
     if (!layer.regions.find(region.start, range) || range.value != region.id) continue;
-    if (layer.regions.find_after(region.end(), range) && range.start < align_up(region.end(), 32) + 32)
-      tell(RuleId::RuleBlockRoom,
-           fmt::format("the next block starts {} bytes behind the end", range.start - region.end()));
+    if (layer.regions.find_after(region.end(), range)) has_room(region, range.start);
+    if (layer.regions.find_before(region.start, range)) has_room(model_.object(range.value), region.start);
   }
 }
 

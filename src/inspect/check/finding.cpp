@@ -3,7 +3,7 @@
 namespace plat::inspect {
 
 Related Related::of(std::string role, const Object& object) {
-  return {std::move(role), object.kind, object.start, object.size, object.name, object.born, object.died};
+  return {std::move(role), object.kind, object.start, object.size, object.title(), object.born, object.died};
 }
 
 bool Finding::is_like(const Finding& other) const {

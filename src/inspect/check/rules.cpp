@@ -1,5 +1,7 @@
 #include "inspect/rules.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace plat::inspect {
@@ -21,5 +23,12 @@ std::span<const Rule> all_rules() { return kRules; }
 const Rule& rule_of(RuleId id) { return kRules[static_cast<size_t>(id)]; }
 
 const char* to_text(Severity severity) { return severity == Error ? "error" : "warning"; }
+
+std::string page(const Rule& rule) {
+  return fmt::format(
+      "# {}\n\n{}\n\n| | |\n|---|---|\n| Found by | `plat check` |\n| Severity | {} |\n\n"
+      "**How programs come here.** {}\n\n**What to do.** {}\n",
+      rule.name, rule.sentence, to_text(rule.severity), rule.cause, rule.fix);
+}
 
 }  // namespace plat::inspect

@@ -11,6 +11,7 @@ Object& Model::add(const Event& event, Kind kind, uint64_t start, uint64_t size)
   object.start = start;
   object.size = object.usable = size;
   object.born = Site::of(event);
+  object.replayed = replaying_;
   if (const auto device = devices_.find(event.thread); device != devices_.end())
     object.device = device->second;
   return object;
@@ -33,6 +34,8 @@ Object* Model::live(Kind kind, uint64_t handle) {
 
 void Model::problem(RuleId rule, const Event& event, std::string detail, const Object* object,
                     const Object* other) {
+  // What was registered while nobody listened may be taken back later.
+  if (rule == RuleId::MstxReference && missed_) return;
   listener_.problem({rule, event, std::move(detail), object != nullptr ? object->id : 0,
                      other != nullptr ? other->id : 0, object != nullptr ? object->start : 0,
                      object != nullptr ? object->size : 0});

@@ -138,6 +138,7 @@ class Model {
   // The region that a reference names; none, after a problem, if there is no such region.
   Object* referenced(const Event& event, Layer& layer);
   void notice(const Event& event);
+  void forget_told(const Event& event);
   void memory_goes(const Event& event, const Object& object);
 
   Object& add(const Event& event, Kind kind, uint64_t start, uint64_t size);
@@ -194,7 +195,9 @@ class Model {
   std::map<uint64_t, Descriptor> descriptors_;
 
   std::map<std::string, Layer> layers_;
-  std::map<uint64_t, std::string> domains_;     // by number
+  std::map<uint64_t, std::string> domains_;  // by number
+  bool replaying_ = false;
+  bool missed_ = false;                         // things were registered that were not told
   std::map<uint32_t, uint64_t> mstx_problems_;  // the last event of each thread that already is a finding
 };
 

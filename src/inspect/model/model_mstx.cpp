@@ -176,6 +176,20 @@ void Model::notice(const Event& event) {
   }
 }
 
+// A tool that leaves misses what goes, and is told of all that lives, under new numbers, when it comes again.
+void Model::forget_told(const Event& event) {
+  for (auto& [name, layer] : layers_) {
+    const auto gone = [&](uint64_t, uint64_t, ObjectId id) {
+      if (at(id).lives()) end(event, at(id));
+    };
+    layer.regions.for_each(gone);
+    layer.heaps.for_each(gone);
+    layer.regions.clear();
+    layer.heaps.clear();
+    layer.freed.clear();
+  }
+}
+
 void Model::memory_goes(const Event& event, const Object& object) {
   for (auto& [name, layer] : layers_) {
     std::vector<ObjectId> heaps;
@@ -222,10 +236,10 @@ void Model::apply_mstx(const Event& event) {
         region->permissions = static_cast<uint32_t>(event[4]);
       return;
     case Op::platMstxMemHeapName:
-      if (Object* const heap = live(Kind::Heap, event[1])) heap->name = event.text;
+      if (Object* const heap = live(Kind::Heap, event[1])) heap->label = event.text;
       return;
     case Op::platMstxMemRegionsName:
-      if (Object* const region = referenced(event, layer_of(event[0]))) region->name = event.text;
+      if (Object* const region = referenced(event, layer_of(event[0]))) region->label = event.text;
       return;
     case Op::platMstxMemHeapReset: {
       Layer& layer = layer_of(event[0]);
@@ -251,6 +265,15 @@ void Model::apply_mstx(const Event& event) {
     }
     case Op::platMstxMemMarkInitialized:
       return set_written(event[2], event[3], event.number);
+    case Op::mstxReplayBegin:
+      replaying_ = true;
+      missed_ = event[0] == 0;
+      return forget_told(event);
+    case Op::mstxDetach:
+      return forget_told(event);
+    case Op::mstxReplayEnd:
+      replaying_ = false;
+      return;
     case Op::mstxNotice:
       return notice(event);
     default:

@@ -66,8 +66,9 @@ struct Object {
   uint64_t usable = 0;  // with what the device adds at the end
   int32_t device = 0;
   Site born;
-  Site died;  // event 0: it lives
-  std::string name;
+  Site died;                 // event 0: it lives
+  std::string name;          // whose it is: the pool's domain, or the key of an import
+  std::string label;         // what its owner calls it
   uint64_t number = 0;       // heap, region and domain: what the recorder called it
   ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region
   uint64_t domain = 0;       // of a heap or region
@@ -78,11 +79,13 @@ struct Object {
   uint32_t permissions = 3;  // of a region
   bool opaque = false;       // others may write to it: nobody can say which bytes were written
   bool imported = false;
+  bool replayed = false;       // a heap or region that was told again: it is older than its birth here
   bool dialect = false;        // a region of a client that reports blocks without a heap
   Written written;             // by offset
   std::vector<Use> uses;       // the last one by each stream
   std::vector<Use> inherited;  // of a region: of those that had these bytes before, perhaps still going on
 
+  const std::string& title() const { return label.empty() ? name : label; }
   bool lives() const { return died.event == 0; }
   uint64_t end() const { return start + size; }
   bool holds(uint64_t address) const { return address >= start && address - start < size; }

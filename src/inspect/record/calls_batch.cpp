@@ -15,18 +15,23 @@ struct Batch {
 // A batch that the device will refuse for its form has no copies in it.
 constexpr size_t kEntriesMax = 4096;
 
+void write_entries(const void* frame, const Batch& batch, aclrtStream stream) {
+  const bool whole = batch.dsts != nullptr && batch.maxs != nullptr && batch.srcs != nullptr &&
+                     batch.sizes != nullptr && batch.count <= kEntriesMax;
+  const Writing writing(t_state);
+  const EventHead head{.ticks = ticks(), .stack = capture_stack(frame)};
+  for (size_t i = 0; whole && i < batch.count; ++i)
+    write<Op::MemcpyBatchEntry>(head, {word(batch.dsts[i]), word(batch.srcs[i]), batch.sizes[i],
+                                       batch.maxs[i] - batch.sizes[i], kBatchKind, word(stream)});
+}
+
 template <Op op, class Call, size_t Words>
 int observe_batch(const void* frame, const Batch& batch, aclrtStream stream, Call&& call,
                   const std::array<uint64_t, Words>& words) {
   return observe<op, When::Before>(
       frame,
       [&] {
-        const EventHead head{.ticks = ticks(), .stack = capture_stack(frame)};
-        const bool whole = batch.dsts != nullptr && batch.maxs != nullptr && batch.srcs != nullptr &&
-                           batch.sizes != nullptr && batch.count <= kEntriesMax;
-        for (size_t i = 0; whole && i < batch.count; ++i)
-          write<Op::MemcpyBatchEntry>(head, {word(batch.dsts[i]), word(batch.srcs[i]), batch.sizes[i],
-                                             batch.maxs[i] - batch.sizes[i], kBatchKind, word(stream)});
+        write_entries(frame, batch, stream);
         return call();
       },
       [&](int) { return words; });

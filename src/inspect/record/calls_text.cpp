@@ -14,14 +14,17 @@ std::string_view text_of(const char* text) { return text != nullptr ? text : "";
 template <Op op, When when, class Call, class Fields>
 int observe_text(const void* frame, Call&& call, Fields&& fields) {
   ThreadState& state = t_state;
-  if (state.busy != 0 || !start()) return call();
-  state.busy = 1;
+  if (state.busy != Busy::No || !start()) return call();
+  state.busy = Busy::InCall;
   EventHead head{.ticks = ticks()};
   head.result = call();
   if constexpr (when == When::After) head.ticks = ticks();
-  head.stack = capture_stack(frame);
-  fields(head);
-  state.busy = 0;
+  {
+    const Writing writing(state);
+    head.stack = capture_stack(frame);
+    fields(head);
+  }
+  state.busy = Busy::No;
   return head.result;
 }
 
@@ -38,9 +41,8 @@ void run_host_work(void* pointer) {
   delete static_cast<HostWork*>(pointer);
   const Unguarded unguarded;
   if (start()) {
-    t_state.busy = 1;
+    const Writing writing(t_state);
     write<Op::HostWork>({.ticks = ticks()}, {work.number});
-    t_state.busy = 0;
   }
   work.function(work.argument);
 }

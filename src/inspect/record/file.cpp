@@ -130,6 +130,15 @@ void File::leave(ChunkHeader* chunk) {
   close(chunk);
 }
 
+void File::end() {
+  const std::lock_guard lock(mutex_);
+  while (left_count_ != 0) close(left_[--left_count_]);
+  if (header_ != nullptr) munmap(header_, kHeaderBytes);
+  header_ = nullptr;
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
 void File::close(ChunkHeader* chunk) { munmap(chunk, kChunkBytes); }
 
 }  // namespace plat::inspect

@@ -25,6 +25,9 @@ class File {
   // It is full.
   static void close(ChunkHeader* chunk);
 
+  // Nothing is written any more; chunks that threads still hold are theirs to close.
+  void end();
+
   void lost_one() {
     if (header_ != nullptr) header_->lost.fetch_add(1, std::memory_order_relaxed);
   }

@@ -23,6 +23,8 @@ enum class When : uint8_t { Before, After, Both };
 
 // The address of the next definition of a call: the device's.
 void* find_next(const char* name);
+// dlsym as it is without us.
+void* look_up(void* library, const char* name);
 
 template <class Function>
 class Next {
@@ -51,11 +53,12 @@ inline constexpr int kNotThere = 207000;  // ACL_ERROR_RT_FEATURE_NOT_SUPPORT
 template <Op op, When when, class Call, class Fields>
 __attribute__((always_inline)) inline int observe(const void* frame, Call&& call, Fields&& fields) {
   ThreadState& state = t_state;
-  if (state.busy != 0 || !start()) return call();
-  state.busy = 1;
+  if (state.busy != Busy::No || !start()) return call();
+  state.busy = Busy::InCall;
   EventHead head;
-  head.ticks = ticks();
+  if constexpr (when != When::After) head.ticks = ticks();
   if constexpr (when == When::Both) {
+    const Writing writing(state);
     head.stack = capture_stack(frame);
     head.begins = true;
     write<op>(head, fields(-1));
@@ -63,9 +66,12 @@ __attribute__((always_inline)) inline int observe(const void* frame, Call&& call
   }
   head.result = call();
   if constexpr (when != When::Before) head.ticks = ticks();
-  if constexpr (when != When::Both) head.stack = capture_stack(frame);
-  write<op>(head, fields(head.result));
-  state.busy = 0;
+  {
+    const Writing writing(state);
+    if constexpr (when != When::Both) head.stack = capture_stack(frame);
+    write<op>(head, fields(head.result));
+  }
+  state.busy = Busy::No;
   return head.result;
 }
 

@@ -7,7 +7,7 @@ void* find_next(const char* name) {
   if (found == nullptr) {
     // Not loaded yet, or loaded where a search does not look: a program that opened us and then the device.
     static void* const device = dlopen("libascendcl.so", RTLD_LAZY | RTLD_LOCAL);
-    if (device != nullptr) found = dlsym(device, name);
+    if (device != nullptr) found = look_up(device, name);
   }
   if (found == nullptr) std::fprintf(stderr, "plat: the device library has no %s\n", name);
   return found;

@@ -1,5 +1,6 @@
 #include "inspect/record/recorder.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <new>
 
 #include "inspect/record/file.h"
+#include "inspect/record/hook.h"
 #include "inspect/record/modules.h"
 #include "inspect/record/stacks.h"
 
@@ -16,23 +18,34 @@ namespace plat::inspect {
 
 thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 uint32_t g_life = 1;
+std::atomic<Phase> g_phase{Phase::Idle};
 
 namespace {
-
-enum class Phase : uint8_t { Idle, Starting, Running, Failed };
 
 // Never destroyed: programs call until their very end.
 alignas(File) std::byte g_file_place[sizeof(File)];
 File& file() { return *std::launder(reinterpret_cast<File*>(g_file_place)); }
 
-std::atomic<Phase> g_phase{Phase::Idle};
 std::atomic<uint64_t> g_numbers{0};
 pthread_key_t g_thread_key;
+uint32_t g_forks = 0;
+
+// Asked for by another process while the program runs.
+struct Late {
+  bool asked = false;
+  Settings settings;
+};
+Late g_late;
 
 void leave_chunk(ThreadState& state) {
-  if (state.chunk != nullptr && state.life == g_life) file().leave(state.chunk);
+  if (state.chunk != nullptr && state.life == g_life) {
+    file().leave(state.chunk);
+  } else if (state.chunk != nullptr && state.forks == g_forks) {
+    File::close(state.chunk);  // of a trace that has ended
+  }
   state.at = state.end = nullptr;
   state.chunk = nullptr;
+  state.stack_high = 0;  // what the thread still does begins anew, and ends again
 }
 
 void thread_ends(void*) { leave_chunk(t_state); }
@@ -40,17 +53,29 @@ void thread_ends(void*) { leave_chunk(t_state); }
 // The parent's mappings are not in the child, and its threads are gone.
 void child_begins() {
   ++g_life;
-  g_phase.store(Phase::Idle, std::memory_order_release);
+  ++g_forks;
+  // Who asked for a trace asked for the parent's.
+  g_phase.store(g_late.asked ? Phase::Failed : Phase::Idle, std::memory_order_release);
   forget_stacks();
   forget_modules();
 }
 
 // After the program's own exit functions or before them: what still happens is recorded all the same.
 void program_ends() {
-  if (g_phase.load(std::memory_order_acquire) != Phase::Running) return;
+  if (g_phase.load(std::memory_order_acquire) != Phase::Running || t_state.busy == Busy::Writing) return;
+  const Writing writing(t_state);
   const uint64_t now = ticks();
   write<Op::Clock>({.ticks = now}, {now, monotonic_ns()});
   write<Op::Exit>({.ticks = now}, {});
+}
+
+// Whether the program's calls come to us: they do if ours is the first definition that it sees. A search from
+// here would always find our own.
+bool sees_device_calls() {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  const bool ours = look_up(program, "aclrtMalloc") == reinterpret_cast<void*>(&aclrtMalloc);
+  dlclose(program);
+  return ours;
 }
 
 void prepare_process_once() {
@@ -66,10 +91,10 @@ void prepare_process_once() {
 
 }  // namespace
 
-bool start() {
+bool start_now() {
   for (;;) {
     Phase phase = g_phase.load(std::memory_order_acquire);
-    if (__builtin_expect(phase == Phase::Running, 1)) return true;
+    if (phase == Phase::Running) return true;
     if (phase == Phase::Failed) return false;
     if (phase == Phase::Starting) {
       sched_yield();
@@ -77,10 +102,14 @@ bool start() {
     }
     if (!g_phase.compare_exchange_strong(phase, Phase::Starting)) continue;
     prepare_process_once();
-    const Settings settings = read_settings();
+    const Settings settings = g_late.asked ? g_late.settings : read_settings();
     new (g_file_place) File;
     const bool created = file().create(settings);
-    if (created) prepare_stacks(settings);
+    if (created) {
+      prepare_stacks(settings);
+      const Writing writing(t_state);
+      if (!sees_device_calls()) write<Op::MstxOnly>({.ticks = ticks()}, {});
+    }
     g_phase.store(created ? Phase::Running : Phase::Failed, std::memory_order_release);
     return created;
   }
@@ -88,9 +117,11 @@ bool start() {
 
 bool make_room(ThreadState& state, size_t bytes) {
   if (state.life != g_life) {
+    if (state.chunk != nullptr && state.forks == g_forks) File::close(state.chunk);
     state = ThreadState{};
     state.life = g_life;
-    state.busy = 1;  // it is: nobody writes outside of a call
+    state.forks = g_forks;
+    state.busy = Busy::Writing;  // it is, or it would need no room
   }
   if (state.chunk != nullptr) File::close(state.chunk);
   state.chunk = nullptr;
@@ -127,6 +158,32 @@ bool make_room(ThreadState& state, size_t bytes) {
   return true;
 }
 
+void end_late_trace() {
+  if (!g_late.asked || g_phase.load(std::memory_order_acquire) != Phase::Running) return;
+  {
+    const Writing writing(t_state);
+    const uint64_t now = ticks();
+    write<Op::Clock>({.ticks = now}, {now, monotonic_ns()});
+  }
+  g_phase.store(Phase::Failed, std::memory_order_release);
+  ++g_life;
+  file().end();
+  forget_stacks();
+  forget_modules();
+}
+
 uint64_t next_number() { return g_numbers.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 }  // namespace plat::inspect
+
+// Called by the broker before it attaches the recorder to a program that runs. Not 0: a trace is being
+// written already.
+extern "C" __attribute__((visibility("default"))) int plat_inspect_prepare(const char* trace,
+                                                                           const char* stacks) {
+  using namespace plat::inspect;
+  const Phase phase = g_phase.load(std::memory_order_acquire);
+  if (phase == Phase::Running || phase == Phase::Starting) return 1;
+  g_late = {true, late_settings(trace, stacks)};
+  g_phase.store(Phase::Idle, std::memory_order_release);
+  return 0;
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -16,21 +17,29 @@
 
 namespace plat::inspect {
 
+// What the thread is doing: in a recorded call, what that call calls is not recorded; while it writes, a
+// signal handler must not.
+enum class Busy : uint32_t { No, InCall, Writing };
+
 // The thread's place in the trace. Plain data, so that it costs one load to reach.
 struct ThreadState {
   uint8_t* at;  // where the next event goes
   uint8_t* end;
   ChunkHeader* chunk;
   uint64_t last_ticks;
-  uint64_t last[3];     // address, stream, handle
-  uint32_t life;        // of the process; a forked child has another than its parent
-  uint32_t busy;        // inside a call that is being recorded: what that call calls is not recorded
+  uint64_t last[kBases];
+  uint32_t life;   // which trace the chunk is of
+  uint32_t forks;  // which process: a child does not have its parent's chunks
+  Busy busy;
   uintptr_t stack_low;  // where frames of this thread may be
   uintptr_t stack_high;
 };
 
 extern thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 extern uint32_t g_life;
+
+enum class Phase : uint8_t { Idle, Starting, Running, Failed };
+extern std::atomic<Phase> g_phase;
 
 // The most that an event without text takes.
 inline constexpr size_t kEventMax = 2 + kVarintMax * (3 + kFieldsMax);
@@ -60,11 +69,29 @@ uint64_t word(T value) {
   }
 }
 
-constexpr size_t base_of(char field) { return field == 'a' ? 0 : field == 's' ? 1 : 2; }
+// While this lives the thread's chunk may be half-way between two events.
+class Writing {
+ public:
+  explicit Writing(ThreadState& state) : state_(state), before_(state.busy) {
+    state_.busy = Busy::Writing;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Writing() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state_.busy = before_;
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+ private:
+  ThreadState& state_;
+  Busy before_;
+};
 
 template <Op op>
-void write(const EventHead& head, const std::array<uint64_t, words_of(op)>& words,
-           std::string_view text = {}) {
+__attribute__((always_inline)) inline void write(const EventHead& head,
+                                                 const std::array<uint64_t, words_of(op)>& words,
+                                                 std::string_view text = {}) {
   ThreadState& state = t_state;
   if (text.size() > kTextMax) text = text.substr(0, kTextMax);
   if (!has_room(state, kEventMax + (has_text(op) ? text.size() + kVarintMax : 0))) return;
@@ -99,7 +126,14 @@ void write(const EventHead& head, const std::array<uint64_t, words_of(op)>& word
 }
 
 // Starts the recorder if that has not happened. False: nothing is recorded in this process.
-bool start();
+bool start_now();
+inline bool start() {
+  return __builtin_expect(g_phase.load(std::memory_order_acquire) == Phase::Running, 1) || start_now();
+}
+
+// The end of a trace that was asked for while the program ran; another may be asked for later. No call may be
+// inside the recorder.
+void end_late_trace();
 
 // Numbers for host work, mstx domains, heaps, regions and ranges; never 0.
 uint64_t next_number();
@@ -107,13 +141,13 @@ uint64_t next_number();
 // The program's thread, not one of ours, for which what happens inside the current call counts again.
 class Unguarded {
  public:
-  Unguarded() : busy_(t_state.busy) { t_state.busy = 0; }
+  Unguarded() : busy_(t_state.busy) { t_state.busy = Busy::No; }
   ~Unguarded() { t_state.busy = busy_; }
   Unguarded(const Unguarded&) = delete;
   Unguarded& operator=(const Unguarded&) = delete;
 
  private:
-  uint32_t busy_;
+  Busy busy_;
 };
 
 }  // namespace plat::inspect

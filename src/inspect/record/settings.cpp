@@ -27,20 +27,34 @@ uint64_t number(const char* name, uint64_t least, uint64_t most, uint64_t otherw
   return otherwise;
 }
 
+bool set_stacks(Settings& settings, const char* stacks) {
+  if (std::strcmp(stacks, "none") == 0) {
+    settings.stacks = Stacks::None;
+  } else if (std::strcmp(stacks, "unwind") == 0) {
+    settings.stacks = Stacks::Unwind;
+  } else if (std::strcmp(stacks, "fp") == 0) {
+    settings.stacks = Stacks::FramePointer;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+Settings late_settings(const char* trace, const char* stacks) {
+  Settings settings;
+  std::snprintf(settings.path, sizeof settings.path, "%s", trace);
+  set_stacks(settings, stacks);
+  return settings;
+}
 
 Settings read_settings() {
   Settings settings;
   if (const char* const path = std::getenv("PLAT_INSPECT_TRACE"); path != nullptr && *path != '\0')
     std::snprintf(settings.path, sizeof settings.path, "%s", path);
   if (const char* const stacks = std::getenv("PLAT_INSPECT_STACKS"); stacks != nullptr && *stacks != '\0') {
-    if (std::strcmp(stacks, "none") == 0) {
-      settings.stacks = Stacks::None;
-    } else if (std::strcmp(stacks, "unwind") == 0) {
-      settings.stacks = Stacks::Unwind;
-    } else if (std::strcmp(stacks, "fp") != 0) {
-      complain("PLAT_INSPECT_STACKS", stacks);
-    }
+    if (!set_stacks(settings, stacks)) complain("PLAT_INSPECT_STACKS", stacks);
   }
   settings.depth = static_cast<uint32_t>(number("PLAT_INSPECT_DEPTH", 1, kFramesMax, settings.depth));
   settings.max_bytes =

@@ -1,8 +1,12 @@
 // What the environment asks of the recorder. `plat record` and `plat check` set it.
 //
-//   PLAT_INSPECT_TRACE     the file to write. A process that finds it taken (a child) adds its pid to the
-//   name PLAT_INSPECT_STACKS    fp (default), unwind, none PLAT_INSPECT_DEPTH     frames of a stack, 1 to 64;
-//   32 by default PLAT_INSPECT_MAX_BYTES where a file ends; 4 GiB by default
+//   PLAT_INSPECT_TRACE     the file to write; a process that finds it taken (a child) adds its pid
+//
+//   PLAT_INSPECT_STACKS    fp (default), unwind, none
+//
+//   PLAT_INSPECT_DEPTH     frames of a stack, 1 to 64; 32 by default
+//
+//   PLAT_INSPECT_MAX_BYTES where a file ends; 4 GiB by default
 #pragma once
 
 #include <climits>
@@ -21,5 +25,8 @@ struct Settings {
 
 // Reads the environment; what makes no sense is said on stderr and left at its default.
 Settings read_settings();
+
+// What another process asked for.
+Settings late_settings(const char* trace, const char* stacks);
 
 }  // namespace plat::inspect

@@ -12,6 +12,8 @@
 
 namespace plat::inspect {
 
+Stacks g_stacks = Stacks::None;
+
 namespace {
 
 // Known stacks by hash; open addressing, never shrinks, filled without locks. When it is full, a stack that
@@ -25,7 +27,6 @@ constexpr size_t kProbesMax = 32;
 
 Known* g_known = nullptr;
 std::atomic<uint32_t> g_numbers{0};
-Stacks g_mode = Stacks::None;
 uint32_t g_depth = 0;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -114,16 +115,16 @@ uint32_t intern(const uintptr_t* frames, uint32_t count) {
 
 void prepare_stacks(const Settings& settings) {
   g_depth = settings.depth;
-  g_mode = settings.stacks;
-  if (g_mode == Stacks::None || g_known != nullptr) return;
+  g_stacks = settings.stacks;
+  if (g_stacks == Stacks::None || g_known != nullptr) return;
   void* const memory = mmap(nullptr, kKnownCount * sizeof(Known), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    g_mode = Stacks::None;
+    g_stacks = Stacks::None;
     return;
   }
   g_known = static_cast<Known*>(memory);
-  if (g_mode == Stacks::Unwind) {
+  if (g_stacks == Stacks::Unwind) {
     void* frames[1];
     backtrace(frames, 1);  // loads the unwinder now, where it disturbs nobody
   }
@@ -147,13 +148,12 @@ void find_stack_limits(ThreadState& state) {
   state.stack_high = low != nullptr ? state.stack_low + size : 1;  // 1: asked, and there is none
 }
 
-uint32_t capture_stack(const void* frame) {
-  if (g_mode == Stacks::None) return 0;
+uint32_t take_stack(const void* frame) {
   ThreadState& state = t_state;
   if (!has_room(state, kEventMax)) return 0;  // also finds the limits of a new thread
   uintptr_t frames[kFramesMax];
   const uint32_t count =
-      g_mode == Stacks::FramePointer ? walk(state, frame, frames, g_depth) : unwind(frames, g_depth);
+      g_stacks == Stacks::FramePointer ? walk(state, frame, frames, g_depth) : unwind(frames, g_depth);
   return count != 0 ? intern(frames, count) : 0;
 }
 

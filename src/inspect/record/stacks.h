@@ -16,7 +16,10 @@ void forget_stacks();
 // Where the frames of the calling thread can be.
 void find_stack_limits(ThreadState& state);
 
+extern Stacks g_stacks;
+uint32_t take_stack(const void* frame);
+
 // The number of the stack above `frame`, the frame of a function that the program called. 0: none.
-uint32_t capture_stack(const void* frame);
+inline uint32_t capture_stack(const void* frame) { return g_stacks == Stacks::None ? 0 : take_stack(frame); }
 
 }  // namespace plat::inspect

@@ -34,12 +34,10 @@ std::string_view text_of(const char* text) {
 // What the program tells while one of its ACL calls is running counts too.
 template <class Write>
 __attribute__((always_inline)) inline void note(const void* frame, Write&& write_events) {
-  if (!start()) return;
   ThreadState& state = t_state;
-  const uint32_t busy = state.busy;
-  state.busy = 1;
+  if (state.busy == Busy::Writing || !start()) return;
+  const Writing writing(state);
   write_events(EventHead{.ticks = ticks(), .stack = capture_stack(frame)});
-  state.busy = busy;
 }
 #define PLAT_NOTE(body) note(__builtin_frame_address(0), [&](const EventHead& head) body)
 
@@ -212,6 +210,12 @@ void notice(const platMstxNotice_t* what) {
   });
 }
 
+// Told by the broker when no call is inside and none will be.
+void detach() {
+  PLAT_NOTE({ write<Op::mstxDetach>(head, {}); });
+  end_late_trace();
+}
+
 struct Slot {
   unsigned int id;
   mstxFuncPointer function;
@@ -258,6 +262,6 @@ extern "C" __attribute__((visibility("default"))) int InitInjectionMstx(mstxGetM
         slot(PLAT_MSTX_FUNC_REGIONS_NAME, regions_name), slot(PLAT_MSTX_FUNC_REGIONS_RESIZE, regions_resize),
         slot(PLAT_MSTX_FUNC_MARK_INITIALIZED, mark_initialized),
         slot(PLAT_MSTX_FUNC_REPLAY_BEGIN, replay_begin), slot(PLAT_MSTX_FUNC_REPLAY_END, replay_end),
-        slot(PLAT_MSTX_FUNC_NOTICE, notice)});
+        slot(PLAT_MSTX_FUNC_NOTICE, notice), slot(PLAT_MSTX_FUNC_DETACH, detach)});
   return core || domains || memory ? MSTX_SUCCESS : MSTX_FAIL;
 }

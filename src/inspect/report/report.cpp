@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kPointsMax = 1 << 14;
 constexpr size_t kMarksMax = 1 << 16;
+constexpr size_t kPiecesMax = 20'000;
 
 class Collector final : public Listener {
  public:
@@ -23,6 +24,7 @@ class Collector final : public Listener {
     for (auto& [key, owner] : owners_) report_.owners.push_back(owner);
     std::stable_sort(report_.owners.begin(), report_.owners.end(),
                      [](const Owner& a, const Owner& b) { return a.births > b.births; });
+    list_growth();
   }
 
   uint64_t peak_event() const { return found_peak_; }
@@ -30,7 +32,9 @@ class Collector final : public Listener {
   void event(const Event& event) override {
     ++report_.events;
     if (!event.begins && !event.succeeded()) ++report_.failed_calls;
-    if (event.op == Op::mstxMark && report_.marks.size() < kMarksMax)
+    if (event.op != Op::mstxMark) return;
+    growth_.mark(event.text);
+    if (report_.marks.size() < kMarksMax)
       report_.marks.push_back({event.text, event.time_ns, report_.live_bytes});
   }
 
@@ -39,6 +43,7 @@ class Collector final : public Listener {
   }
 
   void born(const Object& object) override {
+    growth_.born(object);
     KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
     ++totals.births;
     ++totals.live;
@@ -55,7 +60,7 @@ class Collector final : public Listener {
     ++owner.live_count;
     owner.live_bytes += object.size;
     last_born_ = object.id;
-    if (!takes_device_memory(object.kind) || object.imported) return;
+    if (!counts(object)) return;
     report_.live_bytes += object.size;
     add_point(object.born.time_ns);
     if (report_.live_bytes > report_.peak_bytes) {
@@ -67,6 +72,7 @@ class Collector final : public Listener {
   }
 
   void died(const Object& object) override {
+    growth_.died(object);
     KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
     totals.live -= std::min<uint64_t>(totals.live, 1);
     totals.live_bytes -= std::min(totals.live_bytes, object.size);
@@ -74,12 +80,30 @@ class Collector final : public Listener {
     owner.live_count -= std::min<uint64_t>(owner.live_count, 1);
     owner.live_bytes -= std::min(owner.live_bytes, object.size);
     if (last_born_ == object.id) ++owner.temporary;
-    if (!takes_device_memory(object.kind) || object.imported) return;
+    if (!counts(object)) return;
     report_.live_bytes -= std::min(report_.live_bytes, object.size);
     add_point(object.died.time_ns);
   }
 
  private:
+  using Key = std::tuple<Kind, std::string, uint32_t>;
+
+  // Whether its bytes are device memory. Where the calls of the device were not seen, what pools hand out is
+  // the best that is known.
+  bool counts(const Object& object) const {
+    if (report_.info.mstx_only) return object.kind == Kind::Region;
+    return takes_device_memory(object.kind) && !object.imported;
+  }
+
+  void list_growth() {
+    for (const auto& [text, all] : growth_.series())
+      for (const auto& [key, series] : all)
+        if (series.rises > 0) report_.growth.push_back({text, key.first, growth_.site_of(key), series});
+    std::stable_sort(
+        report_.growth.begin(), report_.growth.end(),
+        [](const GrowthLine& a, const GrowthLine& b) { return a.series.rises > b.series.rises; });
+  }
+
   // Too many points to draw: of each two the higher one is kept.
   void add_point(uint64_t time_ns) {
     auto& points = report_.timeline;
@@ -97,10 +121,54 @@ class Collector final : public Listener {
     std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(),
                      [](const Owner& a, const Owner& b) { return a.live_bytes > b.live_bytes; });
     report_.holes_at_peak = holes();
+    draw_maps();
+  }
+
+  int32_t place_at_peak(const Object& object) const {
+    const auto found = places_.find({object.kind, object.name, object.born.stack});
+    return found != places_.end() ? found->second : -1;
+  }
+
+  void add_piece(MemoryMap& map, uint64_t start, uint64_t end, const Object& object) const {
+    if (map.pieces.size() == kPiecesMax) {
+      ++map.left_out;
+    } else {
+      map.pieces.push_back({start, end - start, place_at_peak(object)});
+    }
+  }
+
+  MemoryMap map_of(const Object& object, const Model::Ranges& inside) const {
+    MemoryMap map{object.kind, object.title(), object.start, object.size, {}, 0};
+    inside.for_each(object.start, object.end(), [&](uint64_t start, uint64_t end, ObjectId id) {
+      add_piece(map, start, end, model_.object(id));
+    });
+    return map;
+  }
+
+  void draw_maps() {
+    for (size_t i = 0; i < report_.at_peak.size(); ++i) {
+      const Owner& owner = report_.at_peak[i];
+      places_[{owner.kind, owner.name, owner.site.stack}] = static_cast<int32_t>(i);
+    }
+    for (const auto& [name, layer] : model_.layers())
+      layer.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
+        report_.maps_at_peak.push_back(map_of(model_.object(id), layer.regions));
+      });
+    model_.reservations().for_each([&](uint64_t, uint64_t, ObjectId id) {
+      report_.maps_at_peak.push_back(map_of(model_.object(id), model_.memory()));
+    });
+    MemoryMap blocks{Kind::DeviceBlock, "", 0, 0, {}, 0};
+    model_.memory().for_each([&](uint64_t start, uint64_t end, ObjectId id) {
+      const Object& object = model_.object(id);
+      if (object.kind != Kind::DeviceBlock && object.kind != Kind::PoolBlock) return;
+      blocks.size += end - start;
+      add_piece(blocks, start, end, object);
+    });
+    if (!blocks.pieces.empty()) report_.maps_at_peak.push_back(std::move(blocks));
   }
 
   Holes holes_of(const Object& object, const Model::Ranges& inside) const {
-    Holes holes{object.kind, object.name, object.start, object.size, 0, 0, 0};
+    Holes holes{object.kind, object.title(), object.start, object.size, 0, 0, 0};
     uint64_t at = object.start;
     const auto gap = [&](uint64_t until) {
       if (until <= at) return;
@@ -132,7 +200,9 @@ class Collector final : public Listener {
   uint64_t peak_event_;
   uint64_t found_peak_ = 0;
   ObjectId last_born_ = 0;
-  std::map<std::tuple<Kind, std::string, uint32_t>, Owner> owners_;
+  std::map<Key, Owner> owners_;
+  std::map<Key, int32_t> places_;  // in at_peak
+  GrowthBook growth_;
   Model model_;
 };
 

@@ -43,7 +43,7 @@ bool ChunkDecoder::decode(RawEvent& event) {
     } else if (field == 'n') {
       event.words[count++] = bytes_.varint();
     } else {
-      uint64_t& last = last_[field == 'a' ? 0 : field == 's' ? 1 : 2];
+      uint64_t& last = last_[base_of(field)];
       event.words[count++] = last += unzigzag(bytes_.varint());
     }
   }

@@ -40,7 +40,7 @@ class ChunkDecoder {
   ByteReader bytes_;
   uint64_t ticks_ = 0;
   uint32_t thread_ = 0;
-  std::array<uint64_t, 3> last_{};
+  std::array<uint64_t, kBases> last_{};
   bool damaged_ = false;
 };
 

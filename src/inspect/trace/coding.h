@@ -1,15 +1,33 @@
 // Numbers of few bytes when they are small.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace plat::inspect {
 
 inline constexpr size_t kVarintMax = 10;
 
+// Seven bits a byte, lowest first. Needs kVarintMax bytes of room: it stores eight at once where they hold
+// the number, because a loop over the bytes costs more than all else about an event.
 inline uint8_t* put_varint(uint8_t* at, uint64_t value) {
+  static_assert(std::endian::native == std::endian::little);
+  if (value < 0x80) {
+    *at = static_cast<uint8_t>(value);
+    return at + 1;
+  }
+  if (value < uint64_t{1} << 56) {
+    const auto bytes = static_cast<unsigned>(std::bit_width(value) + 6) / 7;
+    value = (value & 0x000000000fffffff) | (value & 0x00fffffff0000000) << 4;
+    value = (value & 0x00003fff00003fff) | (value & 0x0fffc0000fffc000) << 2;
+    value = (value & 0x007f007f007f007f) | (value & 0x3f803f803f803f80) << 1;
+    value |= 0x8080808080808080 & ((uint64_t{1} << (8 * (bytes - 1))) - 1);
+    std::memcpy(at, &value, sizeof value);
+    return at + bytes;
+  }
   while (value >= 0x80) {
     *at++ = static_cast<uint8_t>(value | 0x80);
     value >>= 7;

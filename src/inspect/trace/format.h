@@ -17,7 +17,7 @@
 namespace plat::inspect {
 
 inline constexpr char kMagic[8] = {'P', 'L', 'A', 'T', 'T', 'R', 'C', '\n'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kHeaderBytes = 4096;
 inline constexpr uint32_t kChunkBytes = 65536;
 inline constexpr uint32_t kChunkMagic = 0x6b6e6843;

@@ -36,6 +36,9 @@ constexpr size_t words_of(Op op) {
   for (const char field : info_of(op).fields) words += field != 't' && field != 'p' ? 1 : 0;
   return words;
 }
+// Differences are taken by kind: a, b, s and h.
+inline constexpr size_t kBases = 4;
+constexpr size_t base_of(char field) { return field == 'a' ? 0 : field == 'b' ? 1 : field == 's' ? 2 : 3; }
 constexpr bool has_text(Op op) { return !info_of(op).fields.empty() && info_of(op).fields.back() == 't'; }
 
 // The direction of a batch is not in its arguments.

@@ -17,7 +17,8 @@ namespace plat::inspect {
 namespace {
 
 bool is_about_trace(Op op) {
-  return op == Op::Thread || op == Op::Module || op == Op::Stack || op == Op::Clock || op == Op::Exit;
+  return op == Op::Thread || op == Op::Module || op == Op::Stack || op == Op::Clock || op == Op::Exit ||
+         op == Op::MstxOnly;
 }
 
 // Plain copies of what the file holds; the recorder's own have atomics in them.
@@ -158,6 +159,9 @@ void Reader::note(const RawEvent& event) {
       break;
     case Op::Exit:
       info_.ended = true;
+      break;
+    case Op::MstxOnly:
+      info_.mstx_only = true;
       break;
     default:
       break;

@@ -42,11 +42,12 @@ struct TraceInfo {
   uint32_t parent = 0;
   std::string program;
   uint64_t start_realtime_ns = 0;
-  uint64_t lost = 0;     // events that found no room when they were recorded
-  uint64_t events = 0;   // without those about the trace itself
-  uint64_t bytes = 0;    // that the events take
-  uint64_t damaged = 0;  // chunks that end in something unreadable
-  bool ended = false;    // the program came to its end by itself
+  uint64_t lost = 0;       // events that found no room when they were recorded
+  uint64_t events = 0;     // without those about the trace itself
+  uint64_t bytes = 0;      // that the events take
+  uint64_t damaged = 0;    // chunks that end in something unreadable
+  bool ended = false;      // the program came to its end by itself
+  bool mstx_only = false;  // calls of the device were not seen
   std::vector<Module> modules;
   std::map<uint32_t, Frames> stacks;
   std::map<uint32_t, std::string> threads;

@@ -1,0 +1,103 @@
+#include "mstx/board.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "mstx/broker.h"
+#include "mstx/discover.h"
+#include "mstx/log.h"
+
+namespace plat::mstx {
+
+constinit Board g_board{};
+
+namespace {
+
+int g_board_fd = -1;
+platMstxToolId_t g_recorder = 0;  // the one that was asked for; under the right to answer
+
+// Puts the file in place of the page, with what the page holds. Between the copy and the mapping a call of
+// another thread may set `quiet`; it is set again right after this by the thread that starts the broker.
+bool put_in_place(int fd) {
+  Board now{};
+  now.quiet.store(g_board.quiet.load());
+  now.version = kBoardVersion;
+  now.magic = kBoardMagic;
+  if (pwrite(fd, &now, sizeof now, 0) != static_cast<ssize_t>(sizeof now)) return false;
+  return mmap(&g_board, sizeof g_board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == &g_board;
+}
+
+// libplat_inspect.so beside this library.
+std::string recorder_path() {
+  Dl_info self{};
+  if (dladdr(&g_board, &self) == 0 || self.dli_fname == nullptr) return "libplat_inspect.so";
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libplat_inspect.so";
+}
+
+int attach_recorder(Broker& broker) {
+  char trace[kBoardPath], stacks[sizeof g_board.stacks];
+  std::memcpy(trace, g_board.trace, sizeof trace);  // another process may be writing
+  std::memcpy(stacks, g_board.stacks, sizeof stacks);
+  trace[sizeof trace - 1] = stacks[sizeof stacks - 1] = '\0';
+  const std::string path = recorder_path();
+  void* const library = load_tool(path.c_str());
+  if (library == nullptr) return PLAT_MSTX_CANNOT_LOAD;
+  using Prepare = int (*)(const char* trace, const char* stacks);
+  const auto prepare = reinterpret_cast<Prepare>(dlsym(library, "plat_inspect_prepare"));
+  if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
+  if (prepare(trace, stacks) != 0) return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
+  return broker.attach_library(library, path.c_str(), &g_recorder);
+}
+
+}  // namespace
+
+void open_board() {
+  if (g_board_fd >= 0) return;
+  const int fd = memfd_create(kBoardFile, MFD_CLOEXEC);
+  if (fd < 0) return;
+  // Out of the way of programs that close or reuse low numbers.
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
+  if (high >= 0) close(fd);
+  g_board_fd = high >= 0 ? high : fd;
+  if (put_in_place(g_board_fd)) return;
+  close(g_board_fd);
+  g_board_fd = -1;
+}
+
+void reopen_board() {
+  if (g_board_fd < 0) return;
+  close(g_board_fd);
+  g_board_fd = -1;
+  const int quiet = g_board.quiet.load();
+  // What the parent's page says must not change with the parent.
+  if (mmap(&g_board, sizeof g_board, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+           0) != &g_board)
+    return;
+  g_board.quiet.store(quiet);
+  open_board();
+}
+
+void answer_board(Broker& broker) {
+  if (this_thread().inside() || this_thread().controlling != 0) return;
+  Asked asked = g_board.asked.load(std::memory_order_acquire);
+  if (asked != Asked::Attach && asked != Asked::Detach) return;
+  if (!g_board.asked.compare_exchange_strong(asked, Asked::BeingAnswered)) return;
+  int result = PLAT_MSTX_INVALID;
+  if (asked == Asked::Attach) {
+    result = attach_recorder(broker);
+  } else if (g_recorder != 0) {
+    result = broker.detach(g_recorder);
+    g_recorder = 0;
+  }
+  broker.settle();
+  g_board.answer.store(result);
+  g_board.asked.store(Asked::Nothing, std::memory_order_release);
+}
+
+}  // namespace plat::mstx

@@ -1,0 +1,48 @@
+// The board: one page of this process that another process of the same user can open and write to, to ask for
+// a recorder while the program runs. `plat top --pid` and `plat record --pid` do.
+//
+// The page is a memory file mapped over a page of this library's data, found from outside as /proc/PID/fd/N.
+// Nothing runs to look at it: the word that every mstx call reads anyway stands on it. Who asks writes the
+// request and sets that word to 0, and the program's next call takes the slow way, finds the request and
+// answers. A request can only name a trace to be written: what is loaded is the recorder that lies next to
+// this library, so that nobody gains a way to run code of his choice in here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace plat::mstx {
+
+inline constexpr uint64_t kBoardMagic = 0x6472616f'42544c50;  // "PLTBoard"
+inline constexpr uint32_t kBoardVersion = 1;
+inline constexpr char kBoardFile[] = "plat-mstx-board";
+inline constexpr size_t kBoardPath = 2048;
+
+enum class Asked : uint32_t { Nothing, Attach, Detach, BeingAnswered };
+
+struct alignas(4096) Board {
+  // Read by every call before anything else, here and in images: a call with no tool is a load and a branch.
+  // 0 unless nobody listens; then 1, and 2 once something was registered that nobody heard of.
+  std::atomic<int> quiet;
+  std::atomic<Asked> asked;
+  std::atomic<int> answer;  // platMstxResult of the last request
+  uint32_t version;
+  uint64_t magic;  // last of what says that this is a board
+  char trace[kBoardPath];
+  char stacks[16];
+};
+static_assert(sizeof(Board) == 4096 && std::atomic<int>::is_always_lock_free);
+
+extern Board g_board;
+
+// Makes the page one that others can open. Where that fails, nobody can ask, and all else is as before.
+void open_board();
+// In a forked child: a board of its own in place of the parent's.
+void reopen_board();
+
+class Broker;
+// Does what the board asks for, unless another thread is at it or this one is inside a tool.
+void answer_board(Broker& broker);
+
+}  // namespace plat::mstx

@@ -1,0 +1,113 @@
+"""Looking into a process that was started without the recorder, through the mstx broker."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+PLAT = os.environ["PLAT_COMMAND"]
+PROGRAM = os.environ["PLAT_PROGRAM"]
+RECORDER = os.path.join(os.path.dirname(os.path.dirname(PLAT)), "lib64", "libplat_inspect.so")
+
+
+def run(*arguments, **options):
+    return subprocess.run([PLAT, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+@contextlib.contextmanager
+def running(*arguments, **variables):
+    """The program, from its first call on; it ends, well, with its input."""
+    program = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, **variables})
+    try:
+        assert program.stdout.readline() == "ready\n"
+        yield program
+        program.stdin.close()
+        assert program.wait(timeout=120) == 0
+    finally:
+        program.kill()
+
+
+def look(program, *options):
+    done = run("top", "--once", "--json", "--pid", program.pid, "--wait", 120, *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_top_sees_what_lives_and_what_each_process_holds():
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        seen = look(program)
+        kinds = seen["process"]["kinds"]
+        assert seen["process"]["mstx_only"]
+        assert kinds["heap"]["left"] == 1 and kinds["heap"]["left_bytes"] == 8192
+        assert kinds["region"]["left_bytes"] >= 1024  # the one that stays was there before the recorder
+        assert "device block" not in kinds  # calls of the device are not seen this way
+        holders = {holder["pid"]: holder for device in seen["devices"] for holder in device["processes"]}
+        assert holders[program.pid]["bytes"] > 0  # but what the device gave is
+
+
+def test_what_nobody_remembered_is_not_seen():
+    with running() as program:
+        assert "heap" not in look(program)["process"]["kinds"]
+
+
+def test_looking_again_and_again_leaves_nothing_behind(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        for _ in range(5):
+            done = run("top", "--once", "--json", "--pid", program.pid, "--wait", 120,
+                       env={**os.environ, "TMPDIR": str(tmp_path)})
+            assert json.loads(done.stdout)["process"]["kinds"]["heap"]["left"] == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_running_process_is_recorded_and_checked(tmp_path):
+    trace = tmp_path / "t"
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        for _ in range(2):  # the second time replaces the trace
+            recorder = subprocess.Popen([PLAT, "record", "--pid", str(program.pid), "--wait", "120", "-o", trace],
+                                        stderr=subprocess.PIPE, text=True)
+            assert "recording" in recorder.stderr.readline()
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=120) == 0
+            recorder.stderr.close()
+            done = run("check", "--json", trace)
+            assert done.returncode == 0 and done.stdout == ""
+    assert "calls of the device were not seen" in run("check", trace).stdout
+
+
+def test_the_end_of_a_recorded_process_ends_the_recording(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        recorder = subprocess.Popen([PLAT, "record", "--pid", str(program.pid), "--wait", "120", "-o", tmp_path / "t"],
+                                    stderr=subprocess.PIPE, text=True)
+        assert "recording" in recorder.stderr.readline()
+        program.kill()
+        program.wait()
+        assert recorder.wait(timeout=120) == 0
+        recorder.stderr.close()
+        assert run("check", tmp_path / "t").returncode == 0
+        return
+
+
+def test_who_cannot_be_looked_into_is_said():
+    with running("silent") as program:
+        done = run("top", "--once", "--pid", program.pid, "--wait", 0.1)
+        assert done.returncode == 1 and "made no mstx call" in done.stderr
+        done = run("record", "--pid", program.pid, "--wait", 0.1, "-o", "/dev/null/t")
+        assert done.returncode == 1 and "made no mstx call" in done.stderr
+    for pid in os.getpid(), 2**22 + 1:
+        done = run("top", "--once", "--pid", pid)
+        assert done.returncode == 1 and "plat record" in done.stderr
+    assert run("record", "--pid", os.getpid(), "-o", "/dev/null/t", "--", "/bin/true").returncode == 2
+
+
+@pytest.mark.parametrize("stacks", ["none", "fp"])
+def test_a_thousand_attaches_under_load_leave_a_trace_without_a_fault(tmp_path, stacks):
+    trace = tmp_path / "t"
+    done = subprocess.run([PROGRAM, "churn", RECORDER], timeout=500, capture_output=True, text=True,
+                          env={**os.environ, "PLAT_INSPECT_TRACE": str(trace), "PLAT_INSPECT_STACKS": stacks})
+    assert done.returncode == 0, done.stderr
+    done = run("check", trace)
+    assert done.returncode == 0 and "0 errors, 0 warnings" in done.stdout, done.stdout
+    assert "damaged" not in done.stdout

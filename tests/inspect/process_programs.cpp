@@ -1,0 +1,100 @@
+// What a process can do to its recorder: signals, threads that end, another program in its place, death.
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "inspect/program.h"
+
+namespace programs {
+
+namespace {
+
+// Blocks and regions of its own, over and over.
+void work(char* memory, int rounds) {
+  const auto handle = heap(memory, 4096);
+  for (int i = 0; i < rounds; ++i) {
+    const auto one = region(handle, memory, 256);
+    write(memory, 256);
+    read(memory, 256);
+    unregister(one);
+    mstxMarkA("step", nullptr);
+  }
+  mstxMemHeapUnregister(nullptr, handle);
+}
+
+void work_alone(int rounds) {
+  MUST(aclrtSetDevice(0));
+  char* const memory = block(4096);
+  work(memory, rounds);
+  MUST(aclrtFree(memory));
+  MUST(aclrtResetDevice(0));
+}
+
+}  // namespace
+
+void add_process_programs(Programs& all) {
+  all["odd_names"] = [] {
+    Device device;
+    mstxMarkA("</script><b>", nullptr);
+    mstxMarkA("\xff\xfe \" \\ \n", nullptr);
+  };
+  // The handler tells of itself in the middle of whatever the program is telling.
+  all["signals"] = [] {
+    Device device;
+    static std::atomic<int> ticks{0};
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      ++ticks;
+      mstxMarkA("tick", nullptr);
+    };
+    action.sa_flags = SA_RESTART;
+    if (sigaction(SIGALRM, &action, nullptr) != 0) std::exit(97);
+    const itimerval often = {{0, 200}, {0, 200}};
+    if (setitimer(ITIMER_REAL, &often, nullptr) != 0) std::exit(97);
+    char* const memory = block(4096);
+    while (ticks < 200) work(memory, 20);
+    const itimerval never = {};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    MUST(aclrtFree(memory));
+  };
+  all["threads_end"] = [] {
+    Device device;
+    for (int generation = 0; generation < 16; ++generation) {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i) threads.emplace_back(work_alone, 3);
+      for (std::thread& thread : threads) thread.join();
+    }
+  };
+  // A call after the thread's own clean-up has begun: the recorder has let its chunk go by then.
+  all["thread_late_call"] = [] {
+    Device device;
+    static pthread_key_t key;
+    if (pthread_key_create(&key, [](void*) { mstxMarkA("late", nullptr); }) != 0) std::exit(97);
+    std::thread([] {
+      mstxMarkA("early", nullptr);
+      pthread_setspecific(key, &key);
+    }).join();
+  };
+  all["execs"] = [] {
+    { Device device; }
+    execl("/proc/self/exe", "inspect_programs", "past_end", nullptr);
+    std::exit(97);
+  };
+  // Dies at some instruction of one of its threads, while the others work.
+  all["killed_at_work"] = [] {
+    MUST(aclInit(nullptr));
+    MUST(aclrtSetDevice(0));
+    const char* const after = std::getenv("PLANTED_ROUNDS");
+    const int rounds = after != nullptr ? std::atoi(after) : 10;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) threads.emplace_back([] { work_alone(1'000'000); });
+    work_alone(rounds);
+    kill(getpid(), SIGKILL);
+  };
+}
+
+}  // namespace programs
