@@ -26,9 +26,10 @@ Lookup lookup_ns(size_t mappings) {
     for (size_t page = 0; page < pages; ++page) {
       const Va at = base + page * core::kPageBytes;
       const uint32_t index = space.take_mapping();
-      space.mapping(index)->start.store(at.value);
-      space.mapping(index)->size_bytes.store(core::kPageBytes);
-      space.mapping(index)->reservation.store(*reservation);
+      vmm::Mapping& mapping = space.live_mapping(index);
+      mapping.start.store(at.value);
+      mapping.size_bytes.store(core::kPageBytes);
+      mapping.reservation.store(*reservation);
       space.store(at, vmm::PageEntry::mapped(index, 0, static_cast<uint32_t>(page)));
       starts.push_back(at.value);
     }

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 # One sanitizer report must end the test that made it; TSan cannot follow fork-heavy death tests of other tools.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:handle_segv=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50}
 run() {
   echo "== $1"
   scripts/build.sh "$1"

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import zipfile
 
-LIBRARIES = ("libascendcl.so", "libms_tools_ext.so", "libplat_pool.so")
+LIBRARIES = ("libascendcl.so", "libms_tools_ext.so", "libplat_pool.so", "libplat_inspect.so")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same wheel
 
 
@@ -39,8 +39,6 @@ def main(tree, output):
     name = f"plat-{version(tree)}"
     info = f"{name}.dist-info"
     files = list(contents(tree)) + [
-        (f"{info}/METADATA", f"Metadata-Version: 2.1\nName: plat\nVersion: {version(tree)}\nSummary: The memory system of an Ascend NPU, "
-                             "in software\nLicense: Apache-2.0\nRequires-Python: >=3.9\n".encode()),
         (f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: plat\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())]
     output.mkdir(parents=True, exist_ok=True)
     target = output / f"{name}-{tag}.whl"

@@ -22,12 +22,13 @@ typedef enum aclrtFloatOverflowMode {
 // an id that is not there.
 ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
 
-// Undoes one aclrtSetDevice; the last one waits for queued work and ends the device's default context and its
-// streams. Unlike with the vendor's library memory stays until it is freed or the process ends.
+// Undoes one aclrtSetDevice; the last one waits for queued work and ends the device's default context and
+// streams. Memory stays, so that programs can still unmap, free and release it; aclrtResetDeviceForce and
+// aclFinalize take it back.
 ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
 
-// Undoes all aclrtSetDevice of a device in one step, whatever the count; memory stays as with
-// aclrtResetDevice.
+// Resets a device that is set, in one step, whatever the count, once queued work has run, and takes back the
+// device memory, mappings, physical handles and reservations that the process has there.
 ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
 
 // The device of the thread's current context; 107002 when there is none.

@@ -19,11 +19,12 @@ extern "C" {
 // may ignore.
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 
-// Undoes every aclInit; one more call returns 100037. Unlike with the vendor's library memory stays until it
-// is freed or the process ends.
+// Undoes every aclInit; one more call returns 100037. Once queued work has run, contexts and streams end, and
+// device memory, mappings, handles and reservations of the process are taken back. Blocks of aclrtMallocHost
+// stay until they are freed.
 ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 
-// Undoes one aclInit. refCount receives what is left, or is NULL.
+// Undoes one aclInit; the last one does what aclFinalize does. refCount receives what is left, or is NULL.
 ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 
 // The text of the calling thread's most recent failure; never NULL, empty when there was none.

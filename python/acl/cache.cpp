@@ -22,7 +22,7 @@ int wait_barrier(const py::list& list, uint64_t stream, uint32_t flag) {
 }  // namespace
 
 void add_cache(py::module_& rt) {
-  rt.def("cmo_async", Ret<aclrtCmoAsync>::call, "src"_a, "size"_a, "type"_a, "stream"_a, Release(),
+  rt.def("cmo_async", Ret<aclrtCmoAsync>::call, "src"_a, "size"_a, "type"_a, "stream"_a, ReleaseIfWanted(),
          "A cache operation (ACL_RT_CMO_TYPE_*) on a device range.");
   rt.def("cmo_async_with_barrier", Ret<aclrtCmoAsyncWithBarrier>::call, "src"_a, "size"_a, "type"_a,
          "barrier_id"_a, "stream"_a, Release(), "The same with a number that cmo_wait_barrier can wait for.");

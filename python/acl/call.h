@@ -9,6 +9,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,6 +35,20 @@ class WithoutGil {
   PyThreadState* thread_;
 };
 using Release = py::call_guard<WithoutGil>;
+
+// The same for calls that wait for nobody and are over soon, unless there is much to copy: as long as the
+// program has one thread, nobody could use the lock, and letting go of it would cost more than the call.
+class WithoutGilIfWanted {
+ public:
+  WithoutGilIfWanted() {
+    PyInterpreterState* const interpreter = PyInterpreterState_Get();
+    if (PyThreadState_Next(PyInterpreterState_ThreadHead(interpreter)) != nullptr) guard_.emplace();
+  }
+
+ private:
+  std::optional<WithoutGil> guard_;
+};
+using ReleaseIfWanted = py::call_guard<WithoutGilIfWanted>;
 
 // For functions that read or build Python objects around the call.
 template <class Work>

@@ -1,5 +1,6 @@
 // The values of ACL's enums and macros, by their names in C.
 
+#include "acl/acl_prof.h"
 #include "acl/acl_rt_memory_soma.h"
 #include "groups.h"
 #include "values.h"
@@ -417,6 +418,40 @@ constexpr Constant kMemorySoma[] = {
     CONSTANT(ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT),
     CONSTANT(ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH),
 };
+constexpr Constant kCallback[] = {
+    CONSTANT(ACL_CALLBACK_NO_BLOCK),
+    CONSTANT(ACL_CALLBACK_BLOCK),
+};
+
+constexpr Constant kProf[] = {
+    CONSTANT(ACL_PROF_ACL_API),
+    CONSTANT(ACL_PROF_TASK_TIME),
+    CONSTANT(ACL_PROF_AICORE_METRICS),
+    CONSTANT(ACL_PROF_AICPU),
+    CONSTANT(ACL_PROF_L2CACHE),
+    CONSTANT(ACL_PROF_HCCL_TRACE),
+    CONSTANT(ACL_PROF_TRAINING_TRACE),
+    CONSTANT(ACL_PROF_MSPROFTX),
+    CONSTANT(ACL_PROF_RUNTIME_API),
+    CONSTANT(ACL_PROF_GE_API_L0),
+    CONSTANT(ACL_PROF_TASK_TIME_L0),
+    CONSTANT(ACL_PROF_TASK_MEMORY),
+    CONSTANT(ACL_PROF_TASK_TIME_L2),
+    CONSTANT(ACL_PROF_OP_ATTR),
+    CONSTANT(ACL_PROF_GE_API_L1),
+    CONSTANT(ACL_AICORE_ARITHMETIC_UTILIZATION),
+    CONSTANT(ACL_AICORE_PIPE_UTILIZATION),
+    CONSTANT(ACL_AICORE_MEMORY_BANDWIDTH),
+    CONSTANT(ACL_AICORE_L0B_AND_WIDTH),
+    CONSTANT(ACL_AICORE_RESOURCE_CONFLICT_RATIO),
+    CONSTANT(ACL_AICORE_MEMORY_UB),
+    CONSTANT(ACL_AICORE_L2_CACHE),
+    CONSTANT(ACL_AICORE_PIPE_EXECUTE_UTILIZATION),
+    CONSTANT(ACL_AICORE_MEMORY_ACCESS),
+    CONSTANT(ACL_AICORE_NONE),
+    CONSTANT(ACL_STEP_START),
+    CONSTANT(ACL_STEP_END),
+};
 // clang-format on
 
 #undef CONSTANT
@@ -434,6 +469,7 @@ void add_constants(py::module_& acl) {
   add(acl, kDevice);
   add(acl, kStream);
   add(acl, kEvent);
+  add(acl, kCallback);
   add(acl, kMemory);
   add(acl, kHost);
   add(acl, kCopy);
@@ -441,6 +477,7 @@ void add_constants(py::module_& acl) {
   add(acl, kVmm);
   add(acl, kIpc);
   add(acl, kMemorySoma);
+  add(acl, kProf);
 }
 
 }  // namespace plat::acl_python

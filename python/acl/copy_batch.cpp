@@ -30,14 +30,13 @@ class Batch {
     }
   }
 
-  template <class Call>
-  py::tuple run(Call&& call) {
-    size_t failed = SIZE_MAX;
-    const int ret = unlocked([&] {
+  // The calls end in different arguments.
+  template <class Call, class... Rest>
+  int run(Call&& call, Rest... rest) {
+    return unlocked([&] {
       return call(targets_.data(), limits_.data(), sources_.data(), sizes_.data(), targets_.size(),
-                  attrs_.data(), indexes_.data(), attrs_.size(), &failed);
+                  attrs_.data(), indexes_.data(), attrs_.size(), rest...);
     });
-    return py::make_tuple(failed, ret);
   }
 
  private:
@@ -46,27 +45,48 @@ class Batch {
   std::vector<aclrtMemcpyBatchAttr> attrs_;
 };
 
-py::tuple batch(const Numbers& targets, Numbers limits, const Numbers& sources, Numbers sizes,
-                const py::list& attrs, Numbers indexes) {
-  return Batch(targets, std::move(limits), sources, std::move(sizes), attrs, std::move(indexes))
-      .run(aclrtMemcpyBatch);
+py::tuple batch_now(const Numbers& targets, Numbers limits, const Numbers& sources, Numbers sizes,
+                    const py::list& attrs, Numbers indexes) {
+  Batch batch(targets, std::move(limits), sources, std::move(sizes), attrs, std::move(indexes));
+  size_t failed = SIZE_MAX;
+  const int ret = batch.run(aclrtMemcpyBatch, &failed);
+  return py::make_tuple(failed, ret);
 }
 
 py::tuple batch_async(const Numbers& targets, Numbers limits, const Numbers& sources, Numbers sizes,
                       const py::list& attrs, Numbers indexes, uint64_t stream) {
+  Batch batch(targets, std::move(limits), sources, std::move(sizes), attrs, std::move(indexes));
+  size_t failed = SIZE_MAX;
+  const int ret = batch.run(aclrtMemcpyBatchAsync, &failed, to_c<aclrtStream>(stream));
+  return py::make_tuple(failed, ret);
+}
+
+int batch_now_v2(const Numbers& targets, Numbers limits, const Numbers& sources, Numbers sizes,
+                 const py::list& attrs, Numbers indexes) {
   return Batch(targets, std::move(limits), sources, std::move(sizes), attrs, std::move(indexes))
-      .run([&](auto... all) { return aclrtMemcpyBatchAsync(all..., to_c<aclrtStream>(stream)); });
+      .run(aclrtMemcpyBatchV2);
+}
+
+int batch_async_v2(const Numbers& targets, Numbers limits, const Numbers& sources, Numbers sizes,
+                   const py::list& attrs, Numbers indexes, uint64_t stream) {
+  return Batch(targets, std::move(limits), sources, std::move(sizes), attrs, std::move(indexes))
+      .run(aclrtMemcpyBatchAsyncV2, to_c<aclrtStream>(stream));
 }
 
 }  // namespace
 
 void add_copy_batch(py::module_& rt) {
-  rt.def("memcpy_batch", batch, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a, "attrs_indexes"_a,
+  rt.def("memcpy_batch", batch_now, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
+         "attrs_indexes"_a,
          "(fail_index, ret): copies many ranges now, all in one direction between host and device. attrs are "
          "dicts "
          "{'dstLoc': {'id', 'type'}, 'srcLoc': {...}}.");
   rt.def("memcpy_batch_async", batch_async, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
          "attrs_indexes"_a, "stream"_a, "(fail_index, ret): the same in stream order.");
+  rt.def("memcpy_batch_v2", batch_now_v2, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
+         "attrs_indexes"_a, "memcpy_batch that does not tell which copy failed.");
+  rt.def("memcpy_batch_async_v2", batch_async_v2, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
+         "attrs_indexes"_a, "stream"_a, "memcpy_batch_async that does not tell which copy failed.");
 }
 
 }  // namespace plat::acl_python

@@ -38,7 +38,7 @@ void add_host(py::module_& rt) {
   rt.def(
       "host_register_v2", Ret<aclrtHostRegisterV2>::call, ptr, size, "flag"_a, Release(),
       "Registers a host range with ACL_HOST_REG_* flags; host_get_device_pointer tells the device's view.");
-  rt.def("host_get_device_pointer", device_pointer, "host_ptr"_a, "flag"_a, Release(),
+  rt.def("host_get_device_pointer", device_pointer, "host_ptr"_a, "flag"_a, ReleaseIfWanted(),
          "(dev_ptr, ret): the device's view of an address in registered memory. flag is 0.");
   rt.def("host_unregister", Ret<aclrtHostUnregister>::call, ptr, Release(),
          "Ends a registration, named by its start.");

@@ -41,7 +41,7 @@ void add_pools(py::module_& rt) {
   rt.def("mem_pool_destroy", Ret<aclrtMemPoolDestroy>::call, pool, Release(), "Destroys a pool.");
   rt.def("mem_pool_set_attr", set_attr, pool, "attr"_a, "value"_a, Release(),
          "Sets an attribute (ACL_RT_MEM_POOL_*).");
-  rt.def("mem_pool_get_attr", get_attr, pool, "attr"_a, Release(), "(value, ret) of an attribute.");
+  rt.def("mem_pool_get_attr", get_attr, pool, "attr"_a, ReleaseIfWanted(), "(value, ret) of an attribute.");
   rt.def("mem_pool_malloc_async", First<aclrtMemPoolMallocAsync>::call, "size"_a, pool, "stream"_a, Release(),
          "(ptr, ret): memory for work that is queued later on the stream.");
   rt.def("mem_pool_free_async", Ret<aclrtMemPoolFreeAsync>::call, "ptr"_a, "stream"_a, Release(),

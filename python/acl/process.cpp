@@ -33,6 +33,20 @@ void app_log(int32_t level, const std::string& function, const std::string& file
   aclAppLog(static_cast<aclLogLevel>(level), function.c_str(), file.c_str(), line, "%s", text.c_str());
 }
 
+py::tuple version_text(const std::string& package) {
+  std::string name = text_of(package, "pkg_name");
+  char text[ACL_PKG_VERSION_MAX_SIZE] = {};
+  const int ret = aclsysGetVersionStr(name.data(), text);
+  return py::make_tuple(py::str(text), ret);
+}
+
+py::tuple version_number(const std::string& package) {
+  std::string name = text_of(package, "pkg_name");
+  int32_t number = 0;
+  const int ret = aclsysGetVersionNum(name.data(), &number);
+  return py::make_tuple(number, ret);
+}
+
 }  // namespace
 
 void add_process(py::module_& acl) {
@@ -50,6 +64,11 @@ void add_process(py::module_& acl) {
       "remedy. "
       "Empty when none did.");
   acl.def("get_soc_name", soc_name, "The SoC that the device plays, or None without a device.");
+  acl.def(
+      "sys_get_version_str", version_text, "pkg_name"_a,
+      "(version, ret) of a package: 'runtime' is the toolkit that is played, 'plat' the software device.");
+  acl.def("sys_get_version_num", version_number, "pkg_name"_a,
+          "(number, ret): the same as a number that grows.");
   acl.def("app_log", app_log, "level"_a, "function"_a, "file"_a, "line"_a, "text"_a, Release(),
           "Writes a line of the application's own to the log.");
 }

@@ -61,18 +61,19 @@ py::tuple get_access(uint64_t address, const py::dict& dict) {
 void add_mappings(py::module_& rt) {
   const auto vir_ptr = "vir_ptr"_a, size = "size"_a, offset = "offset"_a, handle = "handle"_a,
              flags = "flags"_a;
-  rt.def("map_mem", Ret<aclrtMapMem>::call, vir_ptr, size, offset, handle, flags, Release(),
+  rt.def("map_mem", Ret<aclrtMapMem>::call, vir_ptr, size, offset, handle, flags, ReleaseIfWanted(),
          "Maps physical memory at a 2 MiB aligned point of a reserved range. offset and flags are 0.");
-  rt.def("mem_map_no_access", Ret<aclrtMemMapNoAccess>::call, vir_ptr, size, offset, handle, flags, Release(),
-         "The same, with access for nobody until mem_set_access.");
-  rt.def("unmap_mem", Ret<aclrtUnmapMem>::call, vir_ptr, Release(),
+  rt.def("mem_map_no_access", Ret<aclrtMemMapNoAccess>::call, vir_ptr, size, offset, handle, flags,
+         ReleaseIfWanted(), "The same, with access for nobody until mem_set_access.");
+  rt.def("unmap_mem", Ret<aclrtUnmapMem>::call, vir_ptr, ReleaseIfWanted(),
          "Removes the mapping that starts at vir_ptr.");
   rt.def("mem_set_access", set_access, vir_ptr, size, "descs"_a,
          "Grants access to exactly one mapping: [{'flags': 3, 'location': {'id', 'type'}}, ...].");
   rt.def("mem_get_access", get_access, vir_ptr, "location"_a,
          "(flag, ret): what a location {'id', 'type'} may do with a mapping: 0 nothing, 1 read, 3 read and "
          "write.");
-  rt.def("mem_retain_allocation_handle", Last<aclrtMemRetainAllocationHandle>::call, vir_ptr, Release(),
+  rt.def("mem_retain_allocation_handle", Last<aclrtMemRetainAllocationHandle>::call, vir_ptr,
+         ReleaseIfWanted(),
          "(handle, ret): the handle behind a mapping, with one more reference that free_physical must drop.");
   rt.def("mem_get_address_range", address_range, "ptr"_a,
          "(base, size, ret): the mapping or block around an address.");

@@ -22,14 +22,52 @@ A call that fails raises, and says which rule it broke:
 ...         print(error.rule, error.code, error.function)
 MEM-Capacity 207001 aclrtMallocPhysical
 """
-from ._device import Device
-from ._errors import PlatError, PoolError
-from ._memory import Buffer, Mapping, PhysicalMemory, Reservation
-from ._pool import Block, Pool
-from ._share import SharedMemory
-from ._stream import Event, Stream
+import importlib
+from typing import TYPE_CHECKING, Any, List
+
+if TYPE_CHECKING:
+    from ._check import Check, check
+    from ._device import Device
+    from ._draw import Drawing, draw
+    from ._errors import PlatError, PoolError
+    from ._findings import FindingsError, Finding, Frame, Involved, Site
+    from ._inspector import InspectorError
+    from ._memory import Buffer, Mapping, PhysicalMemory, Reservation
+    from ._pluggable import PluggableAllocator
+    from ._pool import Block, Pool
+    from ._record import Life, Recording, record
+    from ._share import SharedMemory
+    from ._stream import Event, Stream
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
-__all__ = ["Block", "Buffer", "Device", "Event", "GIB", "KIB", "MIB", "Mapping", "PhysicalMemory", "PlatError", "Pool",
-           "PoolError", "Reservation", "SharedMemory", "Stream"]
+# Which file has which name. They are read when they are first used: `plat.check` works only if it comes before the module acl.
+_HOMES = {
+    "_check": ["Check", "check"],
+    "_device": ["Device"],
+    "_draw": ["Drawing", "draw"],
+    "_errors": ["PlatError", "PoolError"],
+    "_findings": ["Finding", "FindingsError", "Frame", "Involved", "Site"],
+    "_inspector": ["InspectorError"],
+    "_memory": ["Buffer", "Mapping", "PhysicalMemory", "Reservation"],
+    "_pluggable": ["PluggableAllocator"],
+    "_pool": ["Block", "Pool"],
+    "_record": ["Life", "Recording", "record"],
+    "_share": ["SharedMemory"],
+    "_stream": ["Event", "Stream"],
+}
+
+__all__ = sorted(["GIB", "KIB", "MIB", *(name for names in _HOMES.values() for name in names)])
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f".{home}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'plat' has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return __all__

@@ -16,6 +16,7 @@ class Buffer:
 
     address: int
     size: int
+    _like: Any = None  # shape and type of the array that it was made from
 
     def _check_open(self) -> None:
         raise NotImplementedError
@@ -30,14 +31,20 @@ class Buffer:
         """Copies an array to the device."""
         import numpy
         source = numpy.ascontiguousarray(array)
+        if source.dtype.hasobject:
+            raise TypeError("an array of Python objects has nothing but addresses of the host in it")
         target = self._range(offset, source.nbytes)
         if source.nbytes:
             checked(acl.rt.memcpy(target, source.nbytes, acl.util.numpy_to_ptr(source), source.nbytes,
                                   acl.ACL_MEMCPY_HOST_TO_DEVICE))
 
-    def to_numpy(self, shape: Any = None, dtype: Any = "uint8", offset: int = 0) -> Any:
-        """A copy of device memory as an array; without a shape, all that follows the offset."""
+    def to_numpy(self, shape: Any = None, dtype: Any = None, offset: int = 0) -> Any:
+        """A copy of device memory as an array; without a shape, all that follows the offset. Memory that was made from an array comes
+        back as one like it."""
         import numpy
+        if shape is None and dtype is None and offset == 0 and self._like is not None:
+            shape, dtype = self._like
+        dtype = "uint8" if dtype is None else dtype
         if shape is None:
             shape = (self.size - offset) // numpy.dtype(dtype).itemsize
         target = numpy.empty(shape, dtype)
@@ -104,6 +111,10 @@ class Reservation(Owner):
     def map(self, memory: PhysicalMemory, offset: int = 0) -> "Mapping":
         """Maps memory at an offset, a multiple of 2 MiB. The range is closed after its mappings."""
         return Mapping(self, memory, offset)
+
+    def _repr_svg_(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
 
     def _release(self) -> None:
         checked(acl.rt.release_mem_address(self.address))

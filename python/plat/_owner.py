@@ -1,4 +1,5 @@
 """What all owners share: they close once, what depends on them first, and go on when one of those cannot."""
+import os
 import weakref
 from typing import Any, Optional
 
@@ -8,6 +9,7 @@ class Owner:
 
     def __init__(self, parent: Optional["Owner"] = None) -> None:
         self._closed = True  # until there is something to give back
+        self._pid = os.getpid()
         self._children: "list[weakref.ref[Owner]]" = []
         self._parent = parent  # kept alive: what we hold is part of it
         if parent is not None:
@@ -26,6 +28,12 @@ class Owner:
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"{type(self).__name__} is closed")
+        if self._is_inherited():
+            raise ValueError(f"{type(self).__name__} belongs to process {self._pid}, and this is a child; open a Device of its own")
+
+    def _is_inherited(self) -> bool:
+        """Whether a forked child looks at what its parent holds: the same numbers mean other things here."""
+        return os.getpid() != self._pid
 
     @property
     def closed(self) -> bool:
@@ -36,6 +44,8 @@ class Owner:
         if self._closed:
             return
         self._closed = True
+        if self._is_inherited():
+            return
         first: Optional[BaseException] = None
         for child in reversed(self._children):
             owner = child()
@@ -62,6 +72,10 @@ class Owner:
         except Exception:
             if error is None:  # what went wrong in the block says more than what went wrong after it
                 raise
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} can be neither copied nor pickled: it has one owner, in one process. "
+                        "PhysicalMemory.share() gives what can travel")
 
     def __del__(self) -> None:
         try:

@@ -27,6 +27,26 @@ class Pool(Owner):
         """A block, for work queued on the stream from now on if there is one."""
         return Block(self, size, stream)
 
+    def from_numpy(self, array: Any, stream: Optional[Any] = None) -> "Block":
+        """A block with a copy of an array; its to_numpy() gives the array back.
+
+        >>> import numpy, plat
+        >>> with plat.Device(0) as device, plat.Pool(device) as pool:
+        ...     block = pool.from_numpy(numpy.eye(2))
+        ...     block.to_numpy().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
+        import numpy
+        array = numpy.asarray(array)
+        block = self.allocate(max(array.nbytes, 1), stream)
+        try:
+            block.from_numpy(array)
+        except BaseException:
+            block.close()
+            raise
+        block._like = array.shape, array.dtype
+        return block
+
     @property
     def stats(self) -> Dict[str, int]:
         """What the pool holds: reserved_bytes, used_bytes, live_blocks and so on."""
@@ -36,14 +56,18 @@ class Pool(Owner):
     def trim(self, keep_bytes: int = 0) -> None:
         """Gives idle memory back to the device."""
         self._check_open()
-        library.check(library.load().plat_pool_trim(self._pool, keep_bytes))
+        library.trim(self._pool, keep_bytes)
+
+    def _repr_svg_(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
 
     def _forget(self, stream: Any) -> None:
         if not self.closed:
-            library.check(library.load().plat_pool_forget_stream(self._pool, stream.handle))
+            library.forget(self._pool, stream.handle)
 
     def _release(self) -> None:
-        library.check(library.load().plat_pool_destroy(self._pool))
+        library.destroy(self._pool)
 
 
 class Block(Owner, Buffer):

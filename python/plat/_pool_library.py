@@ -2,11 +2,13 @@
 import ctypes
 import functools
 import os
-import pathlib
 from typing import Any, Dict, Optional
 
 from ._errors import PoolError
+from ._libraries import find
 
+CALLS = ("create", "allocate", "free", "trim", "forget", "destroy", "torch_malloc", "torch_free")  # what takes or gives back memory
+NO_MEMORY = 2
 _ROOM_BYTES = 512  # for options of a newer library than this file knows
 
 
@@ -28,30 +30,36 @@ _SIGNATURES = {
     "plat_pool_free": [_POINTER, _POINTER], "plat_pool_free_on": [_POINTER, _POINTER, _POINTER],
     "plat_pool_forget_stream": [_POINTER, _POINTER],
     "plat_pool_get_stats": [_POINTER, _POINTER], "plat_pool_trim": [_POINTER, _U64],
+    "plat_pool_torch_malloc": [ctypes.c_size_t, ctypes.c_int, _POINTER],
+    "plat_pool_torch_free": [_POINTER, ctypes.c_size_t, ctypes.c_int, _POINTER],
 }
 
 
 @functools.lru_cache(maxsize=None)
 def load() -> Any:
-    """Beside the package in an installed tree or a wheel, or wherever the loader looks."""
-    here = pathlib.Path(__file__).resolve().parent
-    places = [here.parents[2] / "lib64", here / "lib64"]
-    found = [str(place / "libplat_pool.so") for place in places if (place / "libplat_pool.so").exists()]
+    """The library, with the types of its calls."""
     try:
-        library = ctypes.CDLL(found[0] if found else "libplat_pool.so", mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+        library = ctypes.CDLL(find("libplat_pool.so"), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
     except OSError as error:
         raise ImportError(f"the pool needs libplat_pool.so: {error}") from None
     for name, arguments in _SIGNATURES.items():
         getattr(library, name).argtypes = arguments
     library.plat_pool_options_init.restype = None
+    library.plat_pool_torch_malloc.restype = ctypes.c_void_p
+    library.plat_pool_torch_free.restype = None
     library.plat_pool_last_error.restype = ctypes.c_char_p
     library.plat_pool_status_name.restype = ctypes.c_char_p
     return library
 
 
+def error(status: int) -> PoolError:
+    """What went wrong in this thread just now."""
+    return PoolError(status, load().plat_pool_status_name(status).decode(), load().plat_pool_last_error().decode())
+
+
 def check(status: int) -> None:
     if status != 0:
-        raise PoolError(status, load().plat_pool_status_name(status).decode(), load().plat_pool_last_error().decode())
+        raise error(status)
 
 
 def create(name: str, device: int, limit_bytes: int) -> int:
@@ -83,3 +91,23 @@ def stats(pool: int) -> Dict[str, int]:
     check(load().plat_pool_get_stats(pool, room))
     values = Stats.from_buffer(room)
     return {name: getattr(values, name) for name, _ in Stats._fields_}
+
+
+def trim(pool: int, keep_bytes: int) -> None:
+    check(load().plat_pool_trim(pool, keep_bytes))
+
+
+def forget(pool: int, stream: int) -> None:
+    check(load().plat_pool_forget_stream(pool, stream))
+
+
+def destroy(pool: int) -> None:
+    check(load().plat_pool_destroy(pool))
+
+
+def torch_malloc(size: int, device: int, stream: int) -> int:
+    return load().plat_pool_torch_malloc(size, device, stream) or 0
+
+
+def torch_free(address: int, size: int, device: int, stream: int) -> None:
+    load().plat_pool_torch_free(address, size, device, stream)

@@ -31,16 +31,10 @@ Result<> queue_operation(Runtime& runtime, void* src, size_t size, aclrtCmoType 
   PLAT_TRY(want_size(size, "size"));
   PLAT_TRY(want_type(type));
   PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-  memory::Barriers& barriers = runtime.barriers;
-  if (barrier != 0) barriers.begin(barrier);
-  const auto queued = queue.streams.enqueue(queue.stream, [mover = &runtime.mover, &barriers, va = va_of(src),
-                                                           size, device = queue.device, barrier]() {
-    if (barrier != 0) barriers.end(barrier);
+  return queue.give([mover = &runtime.mover, va = va_of(src), size, device = queue.device,
+                     operation = memory::Barriers::Operation(runtime.barriers, barrier)]() {
     return mover->check(va, size, device, "src");
   });
-  if (queued) return {};
-  if (barrier != 0) barriers.end(barrier);
-  return forward(queued.error());
 }
 
 }  // namespace

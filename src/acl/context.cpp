@@ -45,11 +45,6 @@ void close_device(Runtime& runtime, uint32_t device) {
 
 }  // namespace
 
-Result<uint32_t> current_device(Runtime&) {
-  PLAT_ASSIGN(device, streams().current_device());
-  return static_cast<uint32_t>(device);
-}
-
 }  // namespace plat::acl
 
 using plat::acl::streams;
@@ -76,6 +71,7 @@ aclError aclrtResetDeviceForce(int32_t deviceId) {
   return entry("aclrtResetDeviceForce", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
     PLAT_TRY(streams().reset_device_force(static_cast<int>(device)));
+    acl::release_memory(runtime, device, "aclrtResetDeviceForce");
     acl::close_device(runtime, device);
     return {};
   });

@@ -17,14 +17,22 @@ namespace {
 constexpr size_t kWidthMax = 5000000;
 constexpr size_t kHeightMax = 5_MiB;
 
-Result<> check_copy(const void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+// What is wrong with the arguments of a copy.
+[[gnu::noinline]] Result<> blame_copy(const void* dst, size_t destMax, const void* src, size_t count,
+                                      aclrtMemcpyKind kind) {
   PLAT_TRY(want(dst, "dst"));
   PLAT_TRY(want(src, "src"));
   if (static_cast<unsigned>(kind) > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE)
     return fail(RuleId::ArgEnum, "kind", "kind is {}", static_cast<int>(kind));
-  if (destMax == 0 || count > destMax)
-    return fail(RuleId::CopyTooLong, "count", "count is {}, destMax is {}", count, destMax);
-  return {};
+  return fail(RuleId::CopyTooLong, "count", "count is {}, destMax is {}", count, destMax);
+}
+
+inline Result<> check_copy(const void* dst, size_t destMax, const void* src, size_t count,
+                           aclrtMemcpyKind kind) {
+  if (dst != nullptr && src != nullptr && static_cast<unsigned>(kind) <= ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE &&
+      destMax != 0 && count <= destMax) [[likely]]
+    return {};
+  return blame_copy(dst, destMax, src, count, kind);
 }
 
 Result<> queue_copy(Runtime& runtime, void* dst, size_t destMax, const void* src, size_t count,

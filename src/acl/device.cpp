@@ -1,11 +1,8 @@
 // Devices: how many, which product, how much memory, who reaches whom. Which one a thread uses is in
 // context.cpp.
-#include <atomic>
-
 #include "acl/acl_rt.h"
 #include "acl/entry.h"
 #include "acl/use.h"
-#include "os/process.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -24,9 +21,6 @@ Result<> want_virtual_memory(Runtime& runtime) {
 
 namespace {
 
-// enabled_peers[a] has bit b when device a was allowed to reach device b. Physical numbers.
-std::atomic<uint64_t> enabled_peers[device::kMaxDevices];
-
 Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
   PLAT_ASSIGN(peer, runtime.node.physical_id(peer_id, "peerDeviceId"));
   if (peer == device)
@@ -41,7 +35,7 @@ Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
 
 void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer) {
   if (device == peer || peer >= device::kMaxDevices || !runtime.node.product().peer_access) return;
-  enabled_peers[device].fetch_or(uint64_t{1} << peer);
+  runtime.node.set_peer(device, peer, true);
 }
 
 namespace {
@@ -121,14 +115,7 @@ const char* aclrtGetSocName() {
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {
   return entry("aclrtDeviceGetBareTgid", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(pid, "pid"));
-    *pid = os::this_process().pid;
-    // A process of another pid namespace than the machine's first one goes by a number of its own.
-    for (uint32_t number = 0; number <= device::kHostBank; ++number) {
-      device::Bank* bank = runtime.node.open_bank(number);
-      if (bank == nullptr) continue;
-      *pid = bank->ledger().my_slot().bare_pid;
-      break;
-    }
+    *pid = runtime.node.bare_pid();
     return {};
   });
 }
@@ -158,7 +145,7 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
   return entry("aclrtDeviceDisablePeerAccess", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    acl::enabled_peers[device].fetch_and(~(uint64_t{1} << peer));
+    runtime.node.set_peer(device, peer, false);
     return {};
   });
 }
@@ -168,7 +155,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
     PLAT_TRY(want(status, "status"));
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
     PLAT_ASSIGN(peer, acl::peer_of(runtime, device, peerDeviceId));
-    *status = static_cast<int32_t>(acl::enabled_peers[device].load() >> peer & 1);
+    *status = runtime.node.is_peer(device, peer) ? 1 : 0;
     return {};
   });
 }

@@ -12,11 +12,9 @@ using plat::acl::want;
 namespace {
 
 Result<> free_device(Runtime& runtime, void* devPtr, const char* how) {
-  return runtime.ipc.free_block(va_of(devPtr), [&]() -> Result<> {
-    // Memory of a pool goes back to its pool.
-    if (runtime.pools.free_now(va_of(devPtr))) return {};
-    return runtime.heap.free(va_of(devPtr), memory::Family::Device, how);
-  });
+  // Memory of a pool goes back to its pool.
+  if (runtime.pools.free_now(va_of(devPtr))) return {};
+  return runtime.free_block(va_of(devPtr), memory::Family::Device, how);
 }
 
 }  // namespace

@@ -9,6 +9,20 @@ using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
 
+namespace {
+
+// Media memory is of one process, and a pool uses its memory again without asking who else sees it.
+Result<> want_shareable(Runtime& runtime, Va va) {
+  const auto block = runtime.heap.find(va);
+  const bool is_media =
+      block && (block->tag.family == memory::Family::Media || block->tag.family == memory::Family::MediaMpi);
+  if (block && !is_media) return {};
+  return fail(RuleId::IpcMemory, "devPtr", "{:#x} is {}", va.value,
+              is_media ? "media memory" : "in no block of aclrtMalloc");
+}
+
+}  // namespace
+
 extern "C" {
 
 aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len, uint64_t flags) {
@@ -21,6 +35,7 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
                   : flags > 1 ? "flags"
                               : "len",
                   "size is {}, len is {}, flags is {}", size, len, flags);
+    PLAT_TRY(want_shareable(runtime, va_of(devPtr)));
     PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags));
     key[text.copy(key, share::kKeyLength)] = 0;
     return {};

@@ -28,11 +28,6 @@ Result<> allocate(Runtime& runtime, void** pointer, uint64_t size, const aclrtMa
   return {};
 }
 
-Result<> free(Runtime& runtime, void* pointer, Family family, const char* how) {
-  return runtime.ipc.free_block(va_of(pointer),
-                                [&] { return runtime.heap.free(va_of(pointer), family, how); });
-}
-
 }  // namespace
 
 extern "C" {
@@ -52,7 +47,7 @@ aclError acldvppMallocWithCfg(void** devPtr, size_t size, aclrtMallocConfig* cfg
 aclError acldvppFree(void* devPtr) {
   return entry("acldvppFree", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(devPtr, "devPtr"));
-    return free(runtime, devPtr, Family::Media, "acldvppFree");
+    return runtime.heap.free(va_of(devPtr), Family::Media, "acldvppFree");
   });
 }
 
@@ -66,7 +61,7 @@ hi_s32 hi_mpi_dvpp_malloc(hi_u32 /*dev_id: reserved, the current device is used*
 hi_s32 hi_mpi_dvpp_free(hi_void* dev_ptr) {
   return entry("hi_mpi_dvpp_free", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(dev_ptr, "dev_ptr"));
-    return free(runtime, dev_ptr, Family::MediaMpi, "hi_mpi_dvpp_free");
+    return runtime.heap.free(va_of(dev_ptr), Family::MediaMpi, "hi_mpi_dvpp_free");
   });
 }
 

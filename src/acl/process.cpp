@@ -4,6 +4,7 @@
 
 #include "acl/acl.h"
 #include "acl/entry.h"
+#include "acl/use.h"
 #include "os/file.h"
 
 namespace plat::acl {
@@ -39,21 +40,25 @@ aclError aclInit(const char* configPath) {
 }
 
 aclError aclFinalize() {
-  return entry("aclFinalize", [&](Runtime&) -> Result<> {
+  return entry("aclFinalize", [&](Runtime& runtime) -> Result<> {
     if (acl::was_finalized.exchange(true))
       return fail(RuleId::FinalizeRepeated, "", "aclFinalize was called before");
     acl::init_count = 0;
+    acl::release_everything(runtime, "aclFinalize");
     return {};
   });
 }
 
 aclError aclFinalizeReference(uint64_t* refCount) {
-  return entry("aclFinalizeReference", [&](Runtime&) -> Result<> {
+  return entry("aclFinalizeReference", [&](Runtime& runtime) -> Result<> {
     uint64_t count = acl::init_count.load();
     do {
       if (count == 0) return fail(RuleId::FinalizeRepeated, "", "there is no aclInit left to undo");
     } while (!acl::init_count.compare_exchange_weak(count, count - 1));
-    if (count == 1) acl::was_finalized = true;
+    if (count == 1) {
+      acl::was_finalized = true;
+      acl::release_everything(runtime, "aclFinalizeReference");
+    }
     if (refCount != nullptr) *refCount = count - 1;
     return {};
   });

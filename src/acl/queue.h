@@ -6,7 +6,7 @@
 
 namespace plat::acl {
 
-inline Result<memory::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
+[[gnu::always_inline]] inline Result<memory::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
   PLAT_ASSIGN(device, current_device(runtime));
   return memory::Copies::Queue{stream::Runtime::instance(), stream::id_of<stream::StreamId>(stream), device};
 }

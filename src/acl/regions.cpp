@@ -7,7 +7,6 @@
 
 #include "acl/runtime.h"
 #include "device/report.h"
-#include "malloc/segment.h"
 
 #define MSTX_NO_IMPL
 #include "plat/mstx_ext.h"
@@ -40,7 +39,7 @@ void say(const Result<>& result) {
 // Each region owns its padding: neither its own nor that of the one before may reach into the next.
 Result<> check_neighbours(const Range& region) {
   const auto check = [&](uint64_t start, uint64_t size, uint64_t next) {
-    const auto segment = memory::segment_at(runtime().heap, Va{start}, size);
+    const auto segment = runtime().segments.at(Va{start}, size);
     return report::check_soft(
         !segment || start + segment->owned_bytes <= next, RuleId::SegmentRoom, "ptr",
         "the region of {} bytes at {:#x} owns {} bytes, the next one begins {} bytes behind "
@@ -83,7 +82,7 @@ void add_regions(mstxDomainHandle_t, const mstxMemRegionsRegisterBatch_t* batch)
     // Its start is its handle: one is enough for both ways of taking it back.
     if (batch->regionHandleArrayOut != nullptr)
       batch->regionHandleArrayOut[i] = reinterpret_cast<mstxMemRegionHandle_t>(start_of(region));
-    say(runtime().mover.check_segment(va_of(region.ptr), region.size, "ptr"));
+    say(runtime().segments.check(va_of(region.ptr), region.size, "ptr"));
     say(check_neighbours(region));
     const std::lock_guard lock(live().mutex);
     live().regions[start_of(region)] = region.size;
@@ -114,7 +113,7 @@ int attach_as_tool(mstxGetModuleFuncTableFunc table_of) {
 }  // namespace
 
 void listen_to_regions() {
-  if (!memory::Mover::checks_segments()) [[likely]]
+  if (!runtime().segments.are_checked()) [[likely]]
     return;
   static std::once_flag once;
   std::call_once(once, [] {

@@ -10,10 +10,18 @@
 
 namespace plat::acl {
 
-namespace {
+namespace detail {
 
 std::atomic<Runtime*> current{nullptr};
 std::atomic<bool> stale_child{false};
+
+}  // namespace detail
+
+using detail::current;
+using detail::stale_child;
+
+namespace {
+
 std::mutex* creation = new std::mutex;  // replaced in a child: another thread of the parent may have held it
 
 void after_fork_in_child() {
@@ -27,7 +35,7 @@ void after_fork_in_child() {
 // A fault plan that waits for a call which is not there would wait for ever.
 device::Config checked(device::Config config) {
   Dl_info own{};
-  dladdr(reinterpret_cast<const void*>(&is_stale_child), &own);
+  dladdr(reinterpret_cast<const void*>(&restart_in_child), &own);
   void* library = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
   if (library == nullptr) return config;
   for (const fault::Clause& clause : config.faults)
@@ -47,15 +55,23 @@ Runtime::Runtime()
       heap(vmm),
       locator(heap, hosts),
       mover(heap, locator),
-      copies(mover, locator),
+      segments(heap, hosts),
+      copies(mover, locator, segments),
       pools(heap) {
+  pools.set_free_block(
+      [this](Va start, memory::Family by, const char* how) { return free_block(start, by, how); });
   heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, stream::Runtime::instance()); });
   vmm::explain_host_faults(vmm);
 }
 
-Runtime& runtime() {
-  if (Runtime* made = current.load(std::memory_order_acquire)) [[likely]]
-    return *made;
+Result<> Runtime::free_block(Va start, memory::Family by, const char* how) {
+  return ipc.free_block(start, [&](share::Importers importers) -> Result<> {
+    if (importers == share::Importers::Some) heap.retire(start);
+    return heap.free(start, by, how);
+  });
+}
+
+Runtime& detail::make_runtime() {
   const std::lock_guard lock(*creation);
   if (Runtime* made = current.load(std::memory_order_acquire)) return *made;
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
@@ -64,8 +80,6 @@ Runtime& runtime() {
   current.store(made, std::memory_order_release);
   return *made;
 }
-
-bool is_stale_child() { return stale_child.load(std::memory_order_acquire); }
 
 void restart_in_child() {
   creation = new std::mutex;

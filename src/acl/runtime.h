@@ -11,6 +11,9 @@ namespace plat::acl {
 struct Runtime {
   Runtime();
 
+  // Frees a block of the heap, and ends its IPC keys.
+  Result<> free_block(Va start, memory::Family by, const char* how);
+
   device::Node node;
   vmm::Vmm vmm;
   share::Ipc ipc;
@@ -18,17 +21,30 @@ struct Runtime {
   memory::HostHeap hosts;
   memory::Locator locator;
   memory::Mover mover;
+  memory::Segments segments;
   memory::Copies copies;
   memory::PoolSet pools;
   memory::AllocatorRegistry allocators;
   memory::Barriers barriers;
 };
 
+namespace detail {
+
+extern std::atomic<Runtime*> current;
+extern std::atomic<bool> stale_child;
+Runtime& make_runtime();
+
+}  // namespace detail
+
 // Never destroyed: programs call in from destructors that run after main.
-Runtime& runtime();
+inline Runtime& runtime() {
+  if (Runtime* made = detail::current.load(std::memory_order_acquire)) [[likely]]
+    return *made;
+  return detail::make_runtime();
+}
 
 // Whether this is a forked child that has not called aclInit yet: what it inherited means nothing here.
-bool is_stale_child();
+inline bool is_stale_child() { return detail::stale_child.load(std::memory_order_acquire); }
 // Leaves the parent's state behind and starts afresh.
 void restart_in_child();
 

@@ -80,8 +80,7 @@ aclError aclrtMemPoolFreeAsync(void* ptr, aclrtStream stream) {
   return entry("aclrtMemPoolFreeAsync", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(ptr, "ptr"));
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    return runtime.ipc.free_block(
-        va_of(ptr), [&] { return runtime.pools.free(va_of(ptr), queue.streams, queue.stream); });
+    return runtime.pools.free(va_of(ptr), queue.streams, queue.stream);
   });
 }
 

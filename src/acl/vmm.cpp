@@ -23,6 +23,15 @@ Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size, aclrtDrvMemH
   return want_zero(flags, "flags");
 }
 
+Result<> map_memory(Runtime& runtime, Va start, size_t size, size_t offset, PhysicalHandle handle,
+                    bool grant_owner) {
+  auto mapped = runtime.vmm.map(start, size, offset, handle, grant_owner);
+  if (!mapped && mapped.error().rule == RuleId::MapOutside && runtime.hosts.find(start))
+    return fail(RuleId::MapKind, "virPtr",
+                "{:#x} lies in host memory of aclrtMallocHost or aclrtHostRegister", start.value);
+  return mapped;
+}
+
 }  // namespace
 
 extern "C" {
@@ -93,7 +102,7 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
 aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags) {
   return entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(map_arguments(runtime, virPtr, size, handle, flags));
-    return runtime.vmm.map(va_of(virPtr), size, offset, PhysicalHandle::of(handle), true);
+    return map_memory(runtime, va_of(virPtr), size, offset, PhysicalHandle::of(handle), true);
   });
 }
 
@@ -101,7 +110,7 @@ aclError aclrtMemMapNoAccess(void* virPtr, size_t size, size_t offset, aclrtDrvM
                              uint64_t flags) {
   return entry("aclrtMemMapNoAccess", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(map_arguments(runtime, virPtr, size, handle, flags));
-    return runtime.vmm.map(va_of(virPtr), size, offset, PhysicalHandle::of(handle), false);
+    return map_memory(runtime, va_of(virPtr), size, offset, PhysicalHandle::of(handle), false);
   });
 }
 

@@ -46,10 +46,10 @@ class StableArray {
     }
     if (size_ == kCapacity) return kCapacity;
     if (size_ % kChunkSize == 0) {
+      free_.reserve(size_ + kChunkSize);  // first: it may throw, and later give_back cannot fail
       T* chunk = new (std::nothrow) T[kChunkSize];
       if (chunk == nullptr) return kCapacity;
       chunks_[size_ / kChunkSize].store(chunk, std::memory_order_release);
-      free_.reserve(size_ + kChunkSize);  // so that give_back cannot fail
     }
     return size_++;
   }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "device/crash.h"
 #include "os/memory.h"
 #include "rules/rules.h"
 
@@ -67,12 +68,14 @@ Result<> Bank::commit_now(uint32_t page) {
   auto& committed = ledger_->page(page).committed;
   auto nothing = PageState::Nothing;
   committed.compare_exchange_strong(nothing, PageState::Taking, std::memory_order_acq_rel);
+  crash_point("page-taking");
   // If the program closed our file the number may be another file by now; then the write itself takes the
   // memory.
   const int error = ledger_->data_fd_is_ours()
                         ? os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes)
                         : 0;
   if (error == 0 || error == EOPNOTSUPP) {
+    crash_point("page-taken");
     committed.store(PageState::Taken, std::memory_order_release);
     return {};
   }

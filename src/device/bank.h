@@ -32,6 +32,17 @@ class Bank {
   bool is_committed(uint32_t page) const {
     return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Taken;
   }
+  // The host is given the page: whoever clears it later must know that something may be there.
+  void expose(uint32_t page) {
+    auto& state = ledger_->page(page).committed;
+    PageState known = state.load(std::memory_order_relaxed);
+    while (known != PageState::Taken && known != PageState::Exposed &&
+           !state.compare_exchange_weak(known, PageState::Exposed, std::memory_order_acq_rel)) {
+    }
+  }
+  bool is_exposed(uint32_t page) const {
+    return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Exposed;
+  }
   // Makes a write to the page safe. Fails when the machine has no memory left.
   Result<> commit(uint32_t page) {
     if (is_committed(page)) [[likely]]

@@ -110,7 +110,7 @@ class Reader {
     const auto text = value(key);
     if (!text) return std::nullopt;
     const auto bytes = parse_bytes(*text);
-    if (bytes && *bytes >= 2_MiB && *bytes <= 1_TiB && is_aligned(*bytes, 2_MiB)) return bytes;
+    if (bytes && *bytes >= 2_MiB && *bytes <= kLargestCapacity && is_aligned(*bytes, 2_MiB)) return bytes;
     wrong(*text, "not a whole number of 2 MiB between 2 MiB and 1 TiB, such as 64GiB");
     return std::nullopt;
   }
@@ -149,7 +149,7 @@ class Reader {
       config_.capacity_bytes = *bytes;
       config_.capacity_was_chosen = true;
     }
-    config_.host_capacity_bytes = std::max<uint64_t>(2_MiB, align_down(os::machine_memory_bytes(), 2_MiB));
+    config_.host_capacity_bytes = host_capacity_of(os::machine_memory_bytes());
     if (const auto bytes = whole_pages("host_capacity")) config_.host_capacity_bytes = *bytes;
     if (const auto text = value("node")) {
       const bool plain = std::all_of(text->begin(), text->end(), [](unsigned char c) {
@@ -273,6 +273,10 @@ class Reader {
 }  // namespace
 
 std::span<const Setting> settings() { return kSettings; }
+
+uint64_t host_capacity_of(uint64_t machine_bytes) {
+  return std::clamp<uint64_t>(align_down(machine_bytes, 2_MiB), 2_MiB, kLargestCapacity);
+}
 
 void parse_config_text(std::string_view text,
                        const std::function<void(std::string_view, std::string_view)>& each,

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
 #include "device/fault_plan.h"
 #include "device/product.h"
 #include "rules/rules.h"
@@ -20,6 +21,7 @@
 namespace plat::device {
 
 inline constexpr uint32_t kMaxDevices = 64;
+inline constexpr uint64_t kLargestCapacity = 1_TiB;  // of one device, and of the host
 
 enum class LogLevel : uint8_t { Off, Error, Warning, Info };
 
@@ -66,6 +68,9 @@ struct Setting {
 std::span<const Setting> settings();
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+// How much host memory there is when nobody says it, on a machine with so much.
+uint64_t host_capacity_of(uint64_t machine_bytes);
+
 Config read_config(const Environment& environment);
 // From the process's own environment.
 Config read_config();

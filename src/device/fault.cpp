@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "base/text.h"
+#include "device/config.h"
 #include "os/process.h"
 #include "rules/rules.h"
 
@@ -32,6 +34,7 @@ struct Armed {
   Clause clause;
   std::atomic<uint64_t> calls{0};
   std::atomic<bool> tripped{false};
+  std::atomic<uint64_t> shrunk{0};  // a bit for each device that has lost memory to it
 };
 
 }  // namespace
@@ -62,14 +65,14 @@ class Plan {
     return failure;
   }
 
-  Result<> allow(uint64_t bytes, uint64_t used_bytes) {
-    const uint64_t total = allocated_bytes_.fetch_add(bytes) + bytes;
+  Result<> allow(uint32_t device, uint64_t bytes, uint64_t used_bytes) {
+    const uint64_t total = allocated_bytes_[device].fetch_add(bytes) + bytes;
     for (size_t i = 0; i < size_; ++i) {
       const Clause& clause = clauses_[i].clause;
       if (clause.effect != Effect::Shrink || total <= clause.after_bytes) continue;
       if (bytes <= clause.to_bytes && used_bytes <= clause.to_bytes - bytes) continue;
-      clauses_[i].tripped = true;
-      allocated_bytes_.fetch_sub(bytes);
+      clauses_[i].shrunk |= uint64_t{1} << device;
+      allocated_bytes_[device].fetch_sub(bytes);
       return fail(RuleId::FaultCapacity, "size",
                   "clause {} of the fault plan, '{}': asked for {}, {} of {} are in use", i + 1, clause.text,
                   format_bytes(bytes), format_bytes(used_bytes), format_bytes(clause.to_bytes));
@@ -77,11 +80,11 @@ class Plan {
     return {};
   }
 
-  uint64_t capacity_left(uint64_t capacity_bytes) const {
+  uint64_t capacity_left(uint32_t device, uint64_t capacity_bytes) const {
     for (size_t i = 0; i < size_; ++i) {
       const Armed& armed = clauses_[i];
       if (armed.clause.effect == Effect::Shrink &&
-          (armed.tripped || allocated_bytes_ > armed.clause.after_bytes))
+          ((armed.shrunk >> device & 1) != 0 || allocated_bytes_[device] > armed.clause.after_bytes))
         capacity_bytes = std::min(capacity_bytes, armed.clause.to_bytes);
     }
     return capacity_bytes;
@@ -103,7 +106,7 @@ class Plan {
   const uint64_t seed_;
   const std::unique_ptr<Armed[]> clauses_;
   const size_t size_;
-  std::atomic<uint64_t> allocated_bytes_{0};
+  std::array<std::atomic<uint64_t>, device::kMaxDevices> allocated_bytes_{};  // of each device
 };
 
 std::atomic<Plan*> active{nullptr};
@@ -137,14 +140,14 @@ void end_call() {
   if (const auto delay = take_delay()) std::this_thread::sleep_for(*delay);
 }
 
-Result<> allow_allocation(uint64_t bytes, uint64_t used_bytes) {
+Result<> allow_allocation(uint32_t device, uint64_t bytes, uint64_t used_bytes) {
   Plan* plan = active.load(std::memory_order_acquire);
-  return plan != nullptr ? plan->allow(bytes, used_bytes) : Result<>{};
+  return plan != nullptr ? plan->allow(device, bytes, used_bytes) : Result<>{};
 }
 
-uint64_t capacity_left(uint64_t capacity_bytes) {
+uint64_t capacity_left(uint32_t device, uint64_t capacity_bytes) {
   const Plan* plan = active.load(std::memory_order_acquire);
-  return plan != nullptr ? plan->capacity_left(capacity_bytes) : capacity_bytes;
+  return plan != nullptr ? plan->capacity_left(device, capacity_bytes) : capacity_bytes;
 }
 
 }  // namespace plat::fault

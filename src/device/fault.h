@@ -34,9 +34,9 @@ std::optional<std::chrono::microseconds> take_delay();
 // Called when a call is over: one that queued nothing is itself late.
 void end_call();
 
-// Whether `bytes` more may be allocated, with so much in use; counts them if so.
-Result<> allow_allocation(uint64_t bytes, uint64_t used_bytes);
+// Whether `bytes` more of the device may be allocated, with so much in use; counts them if so.
+Result<> allow_allocation(uint32_t device, uint64_t bytes, uint64_t used_bytes);
 // What is left of the device's capacity.
-uint64_t capacity_left(uint64_t capacity_bytes);
+uint64_t capacity_left(uint32_t device, uint64_t capacity_bytes);
 
 }  // namespace plat::fault

@@ -70,7 +70,7 @@ std::optional<uint32_t> Ledger::take_pages_locked(uint64_t wanted) {
 Result<> Ledger::allow_by_plan_locked(uint64_t page_count) const {
   if (!fault::armed() || header_->device_number >= kMaxDevices) [[likely]]
     return {};
-  return fault::allow_allocation(page_count * core::kPageBytes,
+  return fault::allow_allocation(header_->device_number, page_count * core::kPageBytes,
                                  uint64_t{header_->page_count - header_->free_pages} * core::kPageBytes);
 }
 
@@ -211,6 +211,14 @@ bool Ledger::held_by_me_locked(uint32_t handle) const {
   return (handles_[handle].holders[slot_ / 64] & holder_bit(slot_)) != 0;
 }
 
+bool Ledger::held_by_others_locked(uint32_t handle) const {
+  for (uint32_t word = 0; word < kHolderWords; ++word) {
+    const uint64_t mine = word == slot_ / 64 ? holder_bit(slot_) : 0;
+    if ((handles_[handle].holders[word] & ~mine) != 0) return true;
+  }
+  return false;
+}
+
 Usage Ledger::usage() {
   std::vector<uint32_t> to_scrub;
   for (;;) {
@@ -242,7 +250,7 @@ Usage Ledger::usage_locked() {
     if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
       usage.free_bytes += slots_[slot].small_free_bytes.load(std::memory_order_relaxed);
   if (fault::armed() && header_->device_number < kMaxDevices) [[unlikely]] {
-    const uint64_t lost = usage.total_bytes - fault::capacity_left(usage.total_bytes);
+    const uint64_t lost = usage.total_bytes - fault::capacity_left(header_->device_number, usage.total_bytes);
     usage.total_bytes -= lost;
     usage.free_page_bytes -= std::min(usage.free_page_bytes, lost);
     usage.free_bytes -= std::min(usage.free_bytes, lost);

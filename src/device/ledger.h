@@ -30,6 +30,7 @@ struct LedgerOptions {
   std::string product;
   bool capacity_is_firm = false;  // a running machine with another capacity is a conflict
   uint32_t device_number = 0;
+  uint64_t home_namespace = 0;  // of the machine, if it runs already; 0: this process is the first
 };
 
 struct BlockInfo {
@@ -67,6 +68,7 @@ class Ledger {
   uint64_t capacity_bytes() const { return header_->capacity_bytes; }
   uint32_t page_count() const { return header_->page_count; }
   const std::string product() const { return header_->product; }
+  uint64_t home_namespace() const { return header_->pid_namespace; }
   int data_fd() const { return data_.get(); }
   bool data_fd_is_ours() const;
   // Must be called before anything is allocated or released; then what the dead left is cleared.
@@ -79,6 +81,7 @@ class Ledger {
   // Another process's block, already validated by the caller under the lock, is now held by this one too.
   void hold_locked(uint32_t handle);
   bool held_by_me_locked(uint32_t handle) const;
+  bool held_by_others_locked(uint32_t handle) const;
 
   // The block's pages in order. Needs no lock while the block is held.
   template <class Each>
@@ -92,6 +95,10 @@ class Ledger {
   // Reaps the dead first, so that what it says includes nothing of theirs.
   Usage usage();
   std::vector<Holder> holders();
+
+  // What a process is called in whitelists. A pid of another namespace could be the pid of somebody else at
+  // home, so such a process gets a number that no pid can be. `home_namespace` 0: there is nobody else yet.
+  static int32_t bare_pid(const os::ProcessIdentity& process, uint64_t home_namespace);
 
   // My own place in the ledger.
   ProcessSlot& my_slot() { return slots_[slot_]; }

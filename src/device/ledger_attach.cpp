@@ -30,15 +30,14 @@ void copy_text(char (&target)[N], const std::string& text) {
   std::memcpy(target, text.data(), std::min(text.size(), N - 1));
 }
 
-// What a process is called in whitelists. A pid of another namespace could be the pid of somebody else in
-// this one, so such a process gets a number that no pid can be.
-int32_t bare_pid(const os::ProcessIdentity& me, uint64_t home_namespace) {
-  if (me.pid_namespace == home_namespace) return me.pid;
-  uint64_t mixed = (me.pid_namespace << 32 ^ static_cast<uint64_t>(me.pid)) * 0x9E3779B97F4A7C15u;
+}  // namespace
+
+int32_t Ledger::bare_pid(const os::ProcessIdentity& process, uint64_t home_namespace) {
+  if (home_namespace == 0 || process.pid_namespace == home_namespace) return process.pid;
+  const uint64_t mixed =
+      (process.pid_namespace << 32 ^ static_cast<uint64_t>(process.pid)) * 0x9E3779B97F4A7C15u;
   return static_cast<int32_t>(0x40000000u | (mixed >> 34 & 0x3FFFFFFFu));
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   std::unique_ptr<Ledger> ledger(new Ledger);
@@ -172,7 +171,7 @@ Result<> Ledger::create_layout(const LedgerOptions& options) {
   h.whitelist_count = kWhitelistBlocks;
   h.device_number = options.device_number;
   copy_text(h.product, options.product);
-  h.pid_namespace = me_.pid_namespace;
+  h.pid_namespace = options.home_namespace != 0 ? options.home_namespace : me_.pid_namespace;
   h.next_incarnation = 1;
   crash_point("create-header");
   return {};

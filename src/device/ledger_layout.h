@@ -44,7 +44,7 @@ struct alignas(64) LedgerHeader {
   char product[16];
   uint64_t data_device;  // identity of the memory file
   uint64_t data_inode;
-  uint64_t pid_namespace;     // of the first process: pids of others mean nothing to it
+  uint64_t pid_namespace;     // of the machine's first process: pids of others mean nothing to it
   uint64_t next_incarnation;  // numbers processes, never reused
   std::atomic<uint64_t>
       transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
@@ -112,8 +112,8 @@ struct alignas(64) IpcRecord {
 inline constexpr uint32_t kIpcKeys = 16384;
 
 // What is behind a page. Taking is set before memory is taken, Nothing after it was given back: in between
-// there may be some.
-enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2 };
+// there may be some. Exposed: the host can reach the page, and takes memory for it as it likes.
+enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2, Exposed = 3 };
 
 struct PageRecord {
   uint32_t next;  // index + 1; 0 ends the chain

@@ -213,7 +213,13 @@ void Ledger::reap() {
 std::string Ledger::verify() {
   const Lock lock(*this);
   const LedgerHeader& h = *header_;
-  return verify_tables({h, {handles_, h.handle_count}, {pages_, h.page_count}, page_bits(), handle_bits()});
+  return verify_tables({h,
+                        {handles_, h.handle_count},
+                        {pages_, h.page_count},
+                        page_bits(),
+                        handle_bits(),
+                        {whitelist_, h.whitelist_count},
+                        {ipc_, kIpcKeys}});
 }
 
 }  // namespace plat::device

@@ -12,17 +12,43 @@ bool test(std::span<const uint64_t> bits, uint32_t index) {
   return (bits[index / 64] >> (index % 64) & 1) != 0;
 }
 
+// Every block of the whitelists hangs on one record, or is free.
+std::string verify_whitelists(const LedgerTables& tables) {
+  std::vector<bool> seen(tables.whitelist.size());
+  size_t count = 0;
+  const auto walk = [&](uint32_t head, const char* what, uint32_t index) -> std::string {
+    for (uint32_t at = head; at != 0; at = tables.whitelist[at - 1].next, ++count) {
+      if (at > seen.size()) return fmt::format("{} {}: broken whitelist", what, index);
+      if (seen[at - 1]) return fmt::format("whitelist block {} is in two lists ({} {})", at - 1, what, index);
+      seen[at - 1] = true;
+    }
+    return "";
+  };
+  std::string difference = walk(tables.header.free_whitelist, "free list", 0);
+  for (uint32_t handle = 0; handle < tables.handles.size() && difference.empty(); ++handle)
+    if (tables.handles[handle].state.load(std::memory_order_relaxed) != HandleState::Free)
+      difference = walk(tables.handles[handle].whitelist, "handle", handle);
+  for (uint32_t key = 0; key < tables.ipc.size() && difference.empty(); ++key)
+    if (tables.ipc[key].secret.load(std::memory_order_relaxed) != 0)
+      difference = walk(tables.ipc[key].whitelist, "key", key);
+  if (difference.empty() && count != seen.size())
+    difference = fmt::format("{} whitelist blocks are lost", seen.size() - count);
+  return difference;
+}
+
 }  // namespace
 
 std::string verify_tables(const LedgerTables& tables) {
   const LedgerHeader& h = tables.header;
   std::vector<uint32_t> owner(h.page_count, UINT32_MAX);
   uint32_t used = 0;
+  uint32_t scrubbed = 0;
   for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
     const HandleRecord& record = tables.handles[handle];
     const bool in_use = record.state.load(std::memory_order_acquire) != HandleState::Free;
     if (in_use != test(tables.handle_bits, handle)) return fmt::format("handle {}: bitmap differs", handle);
     if (!in_use) continue;
+    if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) scrubbed += 1;
     uint32_t length = 0;
     for (uint32_t at = record.first_page; at != 0; at = tables.pages[at - 1].next) {
       if (at > h.page_count || ++length > record.page_count)
@@ -45,7 +71,9 @@ std::string verify_tables(const LedgerTables& tables) {
   }
   if (used + h.free_pages != h.page_count)
     return fmt::format("{} used + {} free != {}", used, h.free_pages, h.page_count);
-  return "";
+  if (scrubbed != h.scrub_count)
+    return fmt::format("{} blocks are being cleared, {} were counted", scrubbed, h.scrub_count);
+  return tables.whitelist.empty() ? "" : verify_whitelists(tables);
 }
 
 }  // namespace plat::device

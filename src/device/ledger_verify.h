@@ -16,6 +16,9 @@ struct LedgerTables {
   std::span<const PageRecord> pages;
   std::span<const uint64_t> page_bits;
   std::span<const uint64_t> handle_bits;
+  // May be left out; then whitelists are not looked at.
+  std::span<const WhitelistBlock> whitelist = {};
+  std::span<const IpcRecord> ipc = {};
 };
 
 // The first difference, or "".

@@ -56,18 +56,27 @@ Removal remove_control(const std::string& path, bool only_look) {
   return removal;
 }
 
+std::optional<RunningDevice> a_live_device(const Config& config) {
+  if (config.is_private()) return std::nullopt;
+  for (uint32_t number = 0; number < config.device_count; ++number)
+    if (auto running = find_running(Node::control_path(config.directory, config.node, number)))
+      return running;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void adopt_running_machine(Config& config) {
-  if (config.is_private()) return;
-  for (uint32_t number = 0; number < config.device_count; ++number) {
-    const Observation seen = observe(Node::control_path(config.directory, config.node, number));
-    if (seen.state != ObserveState::Live) continue;
-    const Product* product = find_product(seen.view.product);
-    if (!config.product_was_chosen && product != nullptr) config.product = product;
-    if (!config.capacity_was_chosen) config.capacity_bytes = seen.view.capacity_bytes;
-    return;
-  }
+  const auto running = a_live_device(config);
+  if (!running) return;
+  const Product* product = find_product(running->product);
+  if (!config.product_was_chosen && product != nullptr) config.product = product;
+  if (!config.capacity_was_chosen) config.capacity_bytes = running->capacity_bytes;
+}
+
+uint64_t home_namespace(const Config& config) {
+  const auto running = a_live_device(config);
+  return running ? running->home_namespace : 0;
 }
 
 std::vector<Machine> find_machines(const std::string& directory) {

@@ -17,6 +17,9 @@ struct Machine {
 // The first process of a machine decides its product and capacity; settings that nobody chose become those.
 void adopt_running_machine(Config& config);
 
+// The pid namespace of the first process of a machine that runs; 0 when none does.
+uint64_t home_namespace(const Config& config);
+
 // By name. A directory that is not there has none.
 std::vector<Machine> find_machines(const std::string& directory);
 

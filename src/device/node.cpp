@@ -79,11 +79,20 @@ Result<Bank*> Node::bank(uint32_t number) {
   if (Bank* bank = open_bank(number)) return bank;
   PLAT_TRY(check_settings());
   PLAT_TRY(prepare_directory());
-  PLAT_ASSIGN(bank, Bank::open(options_for(number), config_));
+  LedgerOptions options = options_for(number);
+  options.home_namespace = machine_namespace();
+  PLAT_ASSIGN(bank, Bank::open(options, config_));
   announce();
   Bank* opened = bank.release();
   banks_[number].store(opened, std::memory_order_release);
   return opened;
+}
+
+// All devices of a machine call a process by the same number, whoever was the first on each of them.
+uint64_t Node::machine_namespace() const {
+  for (const auto& bank : banks_)
+    if (Bank* open = bank.load(std::memory_order_acquire)) return open->ledger().home_namespace();
+  return home_namespace(config_);
 }
 
 Result<> Node::prepare_directory() {

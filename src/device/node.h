@@ -8,6 +8,7 @@
 
 #include "device/bank.h"
 #include "device/config.h"
+#include "os/process.h"
 
 namespace plat::device {
 
@@ -45,6 +46,19 @@ class Node {
          : open_devices_.fetch_and(~bit, std::memory_order_acq_rel);
   }
 
+  // Whether this process lets one device reach another, by physical numbers.
+  bool is_peer(uint32_t device, uint32_t peer) const {
+    return (peers_[device].load(std::memory_order_relaxed) >> peer & 1) != 0;
+  }
+  void set_peer(uint32_t device, uint32_t peer, bool enabled) {
+    const uint64_t bit = uint64_t{1} << peer;
+    enabled ? peers_[device].fetch_or(bit) : peers_[device].fetch_and(~bit);
+  }
+  void forget_peers(uint32_t device) { peers_[device] = 0; }
+
+  // What whitelists call this process.
+  int32_t bare_pid() const { return Ledger::bare_pid(os::this_process(), machine_namespace()); }
+
   // The settings in the way of any work, if any.
   Result<> check_settings() const;
 
@@ -57,6 +71,7 @@ class Node {
  private:
   LedgerOptions options_for(uint32_t number) const;
   Result<> prepare_directory();
+  uint64_t machine_namespace() const;
   void announce();
 
   Config config_;
@@ -64,6 +79,7 @@ class Node {
   std::array<std::atomic<Bank*>, kMaxDevices + 1>
       banks_{};  // closed with the machine: addresses of their memory are everywhere
   std::atomic<uint64_t> open_devices_{0};
+  std::array<std::atomic<uint64_t>, kMaxDevices> peers_{};  // of each device, a bit for each other
   bool announced_ = false;
 };
 

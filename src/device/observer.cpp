@@ -101,7 +101,20 @@ void fill_in(DeviceView& view, const Copy& copy, const std::vector<bool>& alive)
                    [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
 }
 
+std::string product_of(const LedgerHeader& h) {
+  return std::string(h.product, strnlen(h.product, sizeof h.product));
+}
+
 }  // namespace
+
+std::optional<RunningDevice> find_running(const std::string& control_path) {
+  const os::Fd fd = os::open_to_read(control_path);
+  LedgerHeader h{};
+  if (!fd || !os::read_at(fd.get(), &h, sizeof h, 0) || !is_understood(h) || os::boot_id() != h.boot_id ||
+      !anybody_locks(fd.get()))
+    return std::nullopt;
+  return RunningDevice{product_of(h), h.capacity_bytes, h.pid_namespace};
+}
 
 Observation observe(const std::string& control_path) {
   Observation seen;
@@ -127,7 +140,7 @@ Observation observe(const std::string& control_path) {
 
   seen.state = ObserveState::Live;
   DeviceView& view = seen.view;
-  view.product = std::string(copy.header.product, strnlen(copy.header.product, sizeof copy.header.product));
+  view.product = product_of(copy.header);
   view.capacity_bytes = copy.header.capacity_bytes;
   view.died_inside_change = view.was_locked && copy.header.transaction.load(std::memory_order_relaxed) != 0;
   fill_in(view, copy, alive);

@@ -38,6 +38,14 @@ struct Observation {
   std::string problem;
 };
 
+// What a device that somebody uses was made as. Cheaper than observe: it reads no table.
+struct RunningDevice {
+  std::string product;  // key
+  uint64_t capacity_bytes = 0;
+  uint64_t home_namespace = 0;  // where pids are what whitelists call them
+};
+std::optional<RunningDevice> find_running(const std::string& control_path);
+
 // Looks at one control file; see Node::control_path.
 Observation observe(const std::string& control_path);
 

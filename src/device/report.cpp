@@ -104,10 +104,7 @@ void log_breach(bool is_error, const char* function, const Error& error, const s
 
 }  // namespace
 
-const char*& CallScope::current() {
-  thread_local const char* function = "";
-  return function;
-}
+constinit thread_local const char* CallScope::function_ = "";
 
 void configure(const device::Config& config) {
   State& s = state();

@@ -17,13 +17,16 @@ void configure(const device::Config& config);
 // Names the API function that this thread is in, for the messages of everything below it.
 class CallScope {
  public:
-  explicit CallScope(const char* function) : outer_(current()) { current() = function; }
+  explicit CallScope(const char* function) : outer_(function_) { function_ = function; }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
-  ~CallScope() { current() = outer_; }
-  static const char*& current();
+  ~CallScope() { function_ = outer_; }
+  static const char* current() { return function_; }
 
  private:
+  // Every call passes here: one load from the thread's own block, where others would ask the loader.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const char* function_;
+
   const char* outer_;
 };
 

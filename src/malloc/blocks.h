@@ -103,6 +103,7 @@ class SmallRegion final : public vmm::SubBlocks {
   uint32_t free(Va va);
 
   // Where the heap keeps it.
+  bool retired = false;  // shared with another process: nothing more is allocated here
   int bucket = -1;
   SmallRegion* previous = nullptr;
   SmallRegion* next = nullptr;

@@ -61,11 +61,11 @@ Result<> Copies::check_sync_peer(Va target, Va source) const {
 }
 
 Result<> Copies::now(const CopyRequest& copy, uint32_t device) const {
-  if (!Mover::checks_segments() &&
+  if (!segments_.are_checked() &&
       mover_.copy_in_page(copy.target, copy.source, copy.size_bytes, device, claim_of(copy.kind))) [[likely]]
     return {};
-  PLAT_TRY(mover_.check_segment(copy.target, copy.size_bytes, "dst"));
-  PLAT_TRY(mover_.check_segment(copy.source, copy.size_bytes, "src"));
+  PLAT_TRY(segments_.check(copy.target, copy.size_bytes, "dst"));
+  PLAT_TRY(segments_.check(copy.source, copy.size_bytes, "src"));
   if (locator_.is_device_address(copy.target) && locator_.is_device_address(copy.source))
     PLAT_TRY(check_sync_peer(copy.target, copy.source));
   return mover_.copy(copy.target, copy.source, copy.size_bytes, device, claim_of(copy.kind));
@@ -118,10 +118,9 @@ Result<> Copies::queue(const CopyRequest& copy, const Queue& queue) const {
       report::check_soft(is_aligned(copy.target.value | copy.source.value, 64), RuleId::CopyAligned, "dst",
                          "dst is {:#x}, src is {:#x}", copy.target.value, copy.source.value);
   if (!aligned) return fault(aligned.error());
-  if (Mover::checks_segments()) {
+  if (segments_.are_checked()) {
     for (const auto& [va, name] : {std::pair(copy.target, "dst"), std::pair(copy.source, "src")})
-      if (const auto kept = mover_.check_segment(va, copy.size_bytes, name); !kept)
-        return fault(kept.error());
+      if (const auto kept = segments_.check(va, copy.size_bytes, name); !kept) return fault(kept.error());
   }
   if (copy.kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) {
     PLAT_TRY(queue.streams.resolve(queue.stream));

@@ -8,6 +8,7 @@
 
 #include "acl/acl_rt_copy.h"
 #include "malloc/mover.h"
+#include "malloc/segment.h"
 #include "stream/stream.h"
 
 namespace plat::memory {
@@ -21,7 +22,8 @@ struct CopyRequest {
 
 class Copies {
  public:
-  Copies(const Mover& mover, const Locator& locator) : mover_(mover), locator_(locator) {}
+  Copies(const Mover& mover, const Locator& locator, const Segments& segments)
+      : mover_(mover), locator_(locator), segments_(segments) {}
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
@@ -87,6 +89,7 @@ class Copies {
 
   const Mover& mover_;
   const Locator& locator_;
+  const Segments& segments_;
 };
 
 }  // namespace plat::memory

@@ -84,6 +84,7 @@ Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const Blo
     large_.give_back(block->index);
     return forward(region.error());
   }
+  const std::lock_guard lock(mutex_);
   block->open(region->start, tag, plan.pages);
   return region->start;
 }
@@ -118,7 +119,7 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
     if (!tag || block->start() != va) return forward(not_a_block(va));
     const uint64_t charged = align_up(tag->bytes, page_bytes(block->pages()));
     PLAT_TRY(check_family(tag->family, by, va));
-    PLAT_TRY(free_large(*block, *tag));
+    PLAT_TRY(free_large(*block, va, *tag));
     usage_[entry.bank()].remove(tag->module, charged);
     history_.freed(va, tag->bytes, how);
     return {};
@@ -134,10 +135,17 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
   return {};
 }
 
-Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
-  const Va start = block.start();
-  if (!block.close()) return forward(not_a_block(start));  // another thread frees it just now
+Result<> DeviceHeap::free_large(LargeBlock& block, Va start, const BlockTag& tag) {
+  {
+    // Another thread may just have freed it, and a third may have got the same entry for a block of its own.
+    std::unique_lock lock(mutex_);
+    if (block.start() != start || !block.close()) {
+      lock.unlock();
+      return forward(not_a_block(start));
+    }
+  }
   if (const auto destroyed = vmm_.destroy_region(start); !destroyed) {
+    const std::lock_guard lock(mutex_);
     block.reopen(tag);
     return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag.bytes,
                 start.value);
@@ -145,6 +153,27 @@ Result<> DeviceHeap::free_large(LargeBlock& block, const BlockTag& tag) {
   const std::lock_guard lock(mutex_);
   large_.give_back(block.index);
   return {};
+}
+
+void DeviceHeap::retire(Va va) {
+  const vmm::PageEntry entry = vmm_.space().entry(va);
+  // A large block has pages of its own, which the other process keeps.
+  if (entry.tag() == vmm::PageEntry::Mapped && large_at(va) == nullptr) small(entry.bank()).retire(va);
+}
+
+void DeviceHeap::release_device(uint32_t bank, const char* how) {
+  std::vector<Va> starts;
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) starts = heap->blocks();
+  {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t index = 0; index < large_.size(); ++index) {
+      const LargeBlock& block = large_.at(index);
+      if (block.tag() && vmm_.space().entry(block.start()).bank() == bank) starts.push_back(block.start());
+    }
+  }
+  for (const Va start : starts)
+    if (const auto found = find(start)) (void)free(start, found->tag.family, how);
+  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) heap->release_idle();
 }
 
 // Why no block can be freed at an address.
@@ -166,7 +195,7 @@ Error DeviceHeap::not_a_block(Va va) {
     const vmm::Mapping* mapping = space.mapping(entry.mapping());
     if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was mapped by aclrtMapMem", va.value));
-    if (mapping->sub_blocks.load(std::memory_order_acquire) == nullptr)
+    if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Imported)
       return error(RuleId::FreeOtherKind, fmt::format("{:#x} was imported by a key", va.value));
   }
   if (const auto death = history_.death_at(va); death && death->start == va)

@@ -27,6 +27,12 @@ class DeviceHeap {
   // `how` names the call that frees, for later messages.
   Result<> free(Va va, Family by, const char* how);
 
+  // To be called before a block is freed that another process keeps: its memory is not used again.
+  void retire(Va va);
+
+  // Frees every block of the device that no copy uses.
+  void release_device(uint32_t bank, const char* how);
+
   struct Found {
     Va start;
     uint64_t block_bytes = 0;    // rounded as the call does
@@ -49,7 +55,7 @@ class DeviceHeap {
   SmallHeap& small(uint32_t bank);
   Result<Va> allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
                             const device::BlockInfo& info);
-  Result<> free_large(LargeBlock& block, const BlockTag& tag);
+  Result<> free_large(LargeBlock& block, Va start, const BlockTag& tag);
   LargeBlock* large_at(Va va) const;
   Error not_a_block(Va va);
   Result<> check_family(Family of, Family by, Va va) const;

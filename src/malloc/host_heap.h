@@ -17,6 +17,11 @@ namespace plat::memory {
 
 class HostHeap {
  public:
+  HostHeap() = default;
+  ~HostHeap();
+  HostHeap(const HostHeap&) = delete;
+  HostHeap& operator=(const HostHeap&) = delete;
+
   // 64-byte aligned at least, 4 KiB from that size on.
   Result<void*> allocate(uint64_t size_bytes);
   Result<> free(void* start);
@@ -38,6 +43,7 @@ class HostHeap {
  private:
   using Ranges = std::map<uint64_t, Registration>;
   Ranges::const_iterator at_or_before(uint64_t address) const;
+  void forget_overlaps(uint64_t first, uint64_t size_bytes);
 
   mutable std::shared_mutex mutex_;  // guards ranges_; a leaf
   Ranges ranges_;

@@ -5,31 +5,6 @@
 
 namespace plat::memory {
 
-bool Locator::is_device_address(Va va) const {
-  const vmm::AddressSpace& space = devices_.vmm().space();
-  if (va.value >> core::kAddressBits != 0) return false;
-  if (space.entry(va).tag() == vmm::PageEntry::Mapped) return true;
-  return space.is_device_address(va);
-}
-
-Location Locator::locate(Va va) const {
-  Location location;
-  const vmm::AddressSpace& space = devices_.vmm().space();
-  const vmm::PageEntry entry = va.value >> core::kAddressBits == 0 ? space.entry(va) : vmm::PageEntry{};
-  if (entry.tag() == vmm::PageEntry::Mapped) {
-    location.translated = true;
-    location.bank = entry.bank();
-    location.place = entry.bank() == device::kHostBank ? Place::Host : Place::Device;
-    return location;
-  }
-  if (hosts_.find(va)) {
-    location.place = Place::Host;
-    return location;
-  }
-  location.is_hole = is_device_address(va);
-  return location;
-}
-
 bool Locator::is_client_mapping(Va va) const {
   const vmm::AddressSpace& space = devices_.vmm().space();
   const vmm::PageEntry entry = space.entry(va);
@@ -46,8 +21,8 @@ std::optional<uint64_t> Locator::page_bytes(Va va) const {
   const vmm::Mapping& mapping = vmm.space().live_mapping(entry.mapping());
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
     return vmm.space().reservation(mapping.reservation.load(std::memory_order_relaxed))->page_bytes;
-  if (mapping.sub_blocks.load(std::memory_order_relaxed) != nullptr) return std::nullopt;
-  return core::kPageBytes;
+  if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Imported) return core::kPageBytes;
+  return std::nullopt;
 }
 
 Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {

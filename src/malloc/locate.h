@@ -23,9 +23,21 @@ class Locator {
  public:
   Locator(DeviceHeap& devices, const HostHeap& hosts) : devices_(devices), hosts_(hosts) {}
 
-  Location locate(Va va) const;
+  // In line, so that the answer stays in registers: copies ask twice.
+  Location locate(Va va) const {
+    const bool valid = va.value >> core::kAddressBits == 0;
+    const vmm::PageEntry entry = valid ? devices_.vmm().space().entry(va) : vmm::PageEntry{};
+    if (entry.tag() == vmm::PageEntry::Mapped) {
+      const bool on_host = entry.bank() == device::kHostBank;
+      return {on_host ? Place::Host : Place::Device, true, entry.bank(), false};
+    }
+    if (hosts_.find(va)) return {Place::Host, false, 0, false};
+    return {Place::Unregistered, false, 0, is_device_address(va)};
+  }
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
-  bool is_device_address(Va va) const;
+  bool is_device_address(Va va) const {
+    return va.value >> core::kAddressBits == 0 && devices_.vmm().space().is_device_address(va);
+  }
   // Whether the address was mapped by the client, and not allocated.
   bool is_client_mapping(Va va) const;
   // In which pages device memory is mapped at the address; nothing when no live block is there.

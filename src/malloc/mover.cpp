@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "device/report.h"
 #include "malloc/bulk.h"
-#include "malloc/segment.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -111,7 +110,11 @@ std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
 // Adds what is known of memory that is no longer there.
 Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   const History& history = heap_.history();
-  if (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed) {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const uint32_t reservation = space.reservation_at(start);
+  // Whatever was freed there before somebody reserved the range has nothing to do with it.
+  const bool reserved = reservation != vmm::kNone && !space.live_reservation(reservation).internal;
+  if (!reserved && (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed)) {
     std::string known = history.tell(start);
     if (known.empty() && size_bytes > 0) known = history.tell(start + (size_bytes - 1));
     if (!known.empty()) {
@@ -124,11 +127,43 @@ Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   return error;
 }
 
+// Takes the memory of pages that the host can reach before we touch them: they may hold what it wrote, or
+// nothing, and the machine may have no more to give.
+Result<> Mover::settle(const PinnedRange& range) const {
+  for (Va at = range.start(); at - range.start() < range.size_bytes();) {
+    const PinnedRange::Piece piece = range.piece_at(at);
+    if (bank(piece.bank).is_exposed(piece.page)) PLAT_TRY(bank(piece.bank).commit(piece.page));
+    at = at + piece.size_bytes;
+  }
+  return {};
+}
+
 Result<PinnedRange> Mover::take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
   auto range = PinnedRange::take(heap_.vmm().space(), start, size_bytes, device, parameter);
   if (!range) [[unlikely]]
     return forward(explain(range.error(), start, size_bytes));
+  PLAT_TRY(settle(*range));
   return range;
+}
+
+// Memory of two devices. Both ranges are pinned.
+Result<> Mover::check_peers(Va target, Va source) const {
+  const vmm::AddressSpace& space = heap_.vmm().space();
+  const vmm::PageEntry to = space.entry(target);
+  const vmm::PageEntry from = space.entry(source);
+  if (to.bank() == from.bank() || to.bank() == device::kHostBank || from.bank() == device::kHostBank)
+      [[likely]]
+    return {};
+  const device::Node& node = heap_.vmm().node();
+  const auto granted = [&](vmm::PageEntry memory, uint32_t device) {
+    const vmm::Mapping& mapping = space.live_mapping(memory.mapping());
+    return (mapping.device_access.load(std::memory_order_acquire) >> device & 1) != 0;
+  };
+  const bool allowed = node.is_peer(to.bank(), from.bank()) || node.is_peer(from.bank(), to.bank()) ||
+                       granted(to, from.bank()) || granted(from, to.bank());
+  return report::check_soft(allowed, RuleId::CopyPeer, "dst",
+                            "from device {} to device {}, and neither may reach the other",
+                            node.logical_id(from.bank()), node.logical_id(to.bank()));
 }
 
 // For an address that stands for device memory and is none: whether it is memory at all.
@@ -176,6 +211,7 @@ Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device,
   if (to_device && from_device) {
     PLAT_ASSIGN(targets, take(target, size_bytes, device, "dst"));
     PLAT_ASSIGN(sources, take(source, size_bytes, device, "src"));
+    PLAT_TRY(check_peers(target, source));
     return move(targets, sources);
   }
   if (to_device) {
@@ -290,29 +326,6 @@ Result<> Mover::store(Va address, uint64_t value, uint32_t device) const {
   PLAT_TRY(chunk.bank->commit(chunk.page));
   __atomic_store_n(reinterpret_cast<uint64_t*>(chunk.memory()), value, __ATOMIC_RELEASE);
   return {};
-}
-
-bool Mover::checks_segments() {
-  return report::severity(RuleId::SegmentStart) != rules::Severity::Off ||
-         report::severity(RuleId::SegmentRoom) != rules::Severity::Off;
-}
-
-Result<> Mover::check_segment(Va start, uint64_t size_bytes, const char* parameter) const {
-  if (!checks_segments()) [[likely]]
-    return {};
-  const auto segment = segment_at(heap_, start, size_bytes);
-  if (!segment) return {};
-  const auto& [block, alignment, needed] = *segment;
-  PLAT_TRY(report::check_soft(is_aligned(start.value, alignment), RuleId::SegmentStart, parameter,
-                              "{:#x}, offset {} of the block of {} bytes at {:#x}, is no multiple of {}",
-                              start.value, start - block.start, block.block_bytes, block.start.value,
-                              alignment));
-  const uint64_t room = block.block_bytes - (start - block.start);
-  return report::check_soft(needed <= room, RuleId::SegmentRoom, parameter,
-                            "a segment of {} bytes at offset {} owns {} bytes, the block of {} bytes at "
-                            "{:#x} has {} left there",
-                            size_bytes, start - block.start, needed, block.block_bytes, block.start.value,
-                            room);
 }
 
 }  // namespace plat::memory

@@ -50,11 +50,10 @@ class Mover {
 
   // Whether the range could be copied now.
   Result<> check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
-  // The rules for segments that are cut from a block, if the user wants them checked.
-  static bool checks_segments();
-  Result<> check_segment(Va start, uint64_t size_bytes, const char* parameter) const;
 
  private:
+  Result<> check_peers(Va target, Va source) const;
+  Result<> settle(const vmm::PinnedRange& range) const;
   Result<vmm::PinnedRange> take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
   Error explain(Error error, Va start, uint64_t size_bytes) const;
   Result<> probe(Va start, uint64_t size_bytes, const char* parameter) const;

@@ -77,8 +77,12 @@ Pool::Chunks::iterator Pool::merge(Chunks::iterator at) {
 }
 
 // Hands out the chunk, or its first part.
-Va Pool::take(Chunks::iterator at, uint64_t size_bytes) {
+Pool::Allocation Pool::take(Chunks::iterator at, uint64_t size_bytes, const stream::Runtime& streams) {
   Chunk& chunk = at->second;
+  Allocation allocation{Va{at->first}, ++generations_, false, {}};
+  allocation.opens_later = !streams.has_completed(chunk.stream, chunk.position);
+  if (allocation.opens_later)
+    openings_.emplace(allocation.generation, Opening{allocation.start, size_bytes, chunk.segment});
   if (chunk.size_bytes > size_bytes) {
     Chunk rest = chunk;
     rest.size_bytes -= size_bytes;
@@ -88,15 +92,21 @@ Va Pool::take(Chunks::iterator at, uint64_t size_bytes) {
   chunk.in_use = true;
   chunk.stream = {};
   chunk.position = 0;
-  chunk.generation = ++generations_;
+  chunk.generation = allocation.generation;
   used_ += size_bytes;
   used_peak = std::max(used_peak, used_);
-  chunk.segment->open(Va{at->first}, size_bytes);
-  return Va{at->first};
+  if (!allocation.opens_later) chunk.segment->open(allocation.start, size_bytes);
+  return allocation;
 }
 
-Result<Va> Pool::allocate(uint64_t size_bytes, const stream::Runtime& streams, stream::StreamId stream,
-                          Wait& wait) {
+void Pool::open(uint64_t generation) {
+  const auto opening = openings_.extract(generation);
+  if (opening.empty()) return;  // freed at once, or gone with its segment
+  opening.mapped().segment->open(opening.mapped().start, opening.mapped().size_bytes);
+}
+
+Result<Pool::Allocation> Pool::allocate(uint64_t size_bytes, const stream::Runtime& streams,
+                                        stream::StreamId stream) {
   const uint64_t size = align_up(size_bytes, kPageBytes);
   auto best = chunks_.end();
   auto waiting = chunks_.end();
@@ -107,13 +117,15 @@ Result<Va> Pool::allocate(uint64_t size_bytes, const stream::Runtime& streams, s
     if (reuse != Reuse::No && (choice == chunks_.end() || at->second.size_bytes < choice->second.size_bytes))
       choice = at;
   }
-  if (best != chunks_.end()) return take(best, size);
+  if (best != chunks_.end()) return take(best, size, streams);
   if (waiting != chunks_.end()) {
-    wait = {waiting->second.stream, waiting->second.position};
-    return take(waiting, size);
+    const Wait wait{waiting->second.stream, waiting->second.position};
+    Allocation allocation = take(waiting, size, streams);
+    allocation.wait = wait;
+    return allocation;
   }
   PLAT_ASSIGN(grown, grow(size, streams));
-  return take(grown, size);
+  return take(grown, size, streams);
 }
 
 Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Runtime& streams) {
@@ -147,7 +159,7 @@ Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Run
   return chunks_.emplace(region->start.value, chunk).first;
 }
 
-std::optional<Pool::Freed> Pool::free(Va va, stream::StreamId stream, stream::Position position) {
+std::optional<uint64_t> Pool::free(Va va, stream::StreamId stream, stream::Position position) {
   const auto at = chunks_.find(va.value);
   if (at == chunks_.end() || !at->second.in_use) return std::nullopt;
   Chunk& chunk = at->second;
@@ -155,19 +167,23 @@ std::optional<Pool::Freed> Pool::free(Va va, stream::StreamId stream, stream::Po
   chunk.stream = stream;
   chunk.position = position;
   used_ -= chunk.size_bytes;
-  const Freed freed{chunk.generation, chunk.size_bytes};
-  if (stream.value == 0) chunk.segment->close(va);
+  const uint64_t size_bytes = chunk.size_bytes;
+  if (stream.value == 0) {
+    openings_.erase(chunk.generation);
+    chunk.segment->close(va);
+  }
   merge(at);
-  return freed;
+  return size_bytes;
 }
 
-void Pool::expire(Va va, uint64_t generation) {
+void Pool::expire(Va va) {
   const auto after = chunks_.upper_bound(va.value);
   if (after == chunks_.begin()) return;
   const auto at = std::prev(after);
-  // In use again, by this very chunk or by a neighbour that it became part of.
-  if (at->second.in_use && (at->first != va.value || at->second.generation != generation)) return;
-  if (!at->second.in_use && va.value < at->first + at->second.size_bytes) at->second.segment->close(va);
+  if (va.value >= at->first + at->second.size_bytes) return;
+  // In use again, by this very chunk or by a neighbour that it became part of, and open already.
+  if (at->second.in_use && !openings_.contains(at->second.generation)) return;
+  at->second.segment->close(va);
 }
 
 void Pool::settle(const stream::Runtime& streams) {
@@ -194,6 +210,7 @@ void Pool::trim(uint64_t keep_bytes, bool below, const stream::Runtime& streams)
       continue;
     }
     reserved_ -= chunk.size_bytes;
+    std::erase_if(openings_, [&](const auto& opening) { return opening.second.segment == chunk.segment; });
     segments_.give_back(chunk.segment);
     at = chunks_.erase(at);
   }

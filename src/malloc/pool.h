@@ -72,16 +72,20 @@ class Pool {
     stream::StreamId stream;
     stream::Position position = 0;
   };
-  Result<Va> allocate(uint64_t size_bytes, const stream::Runtime& streams, stream::StreamId stream,
-                      Wait& wait);
-  struct Freed {
+  struct Allocation {
+    Va start;
     uint64_t generation = 0;  // tells the chunk's lives apart
-    uint64_t size_bytes = 0;
+    // Whether it opens in stream order: work that is queued still means the block that was there before.
+    bool opens_later = false;
+    Wait wait;
   };
-  // Frees behind what the stream was given up to the position; 0 for at once.
-  std::optional<Freed> free(Va va, stream::StreamId stream, stream::Position position);
+  Result<Allocation> allocate(uint64_t size_bytes, const stream::Runtime& streams, stream::StreamId stream);
+  // The stream has reached an allocation that opens later.
+  void open(uint64_t generation);
+  // Frees behind what the stream was given up to the position; 0 for at once. Returns the size.
+  std::optional<uint64_t> free(Va va, stream::StreamId stream, stream::Position position);
   // The free was reached: unless the chunk lives again, nothing may touch it any more.
-  void expire(Va va, uint64_t generation);
+  void expire(Va va);
   // The stream was synchronised: what was freed on it is anybody's, and too much of it is given back.
   void settle(const stream::Runtime& streams);
   // Gives idle segments back while more than `keep_bytes` are held; never less are kept, unless `below`.
@@ -109,7 +113,7 @@ class Pool {
 
   enum class Reuse { No, Yes, AfterWait };
   Reuse may_reuse(const Chunk& chunk, const stream::Runtime& streams, stream::StreamId stream) const;
-  Va take(Chunks::iterator at, uint64_t size_bytes);
+  Allocation take(Chunks::iterator at, uint64_t size_bytes, const stream::Runtime& streams);
   Result<Chunks::iterator> grow(uint64_t size_bytes, const stream::Runtime& streams);
   Chunks::iterator merge(Chunks::iterator at);
 
@@ -118,6 +122,12 @@ class Pool {
   const uint32_t bank_;
   const uint64_t max_bytes_;
   Chunks chunks_;
+  struct Opening {
+    Va start;
+    uint64_t size_bytes;
+    PoolSegment* segment;
+  };
+  std::map<uint64_t, Opening> openings_;  // by generation: lives that their streams have not reached
   uint64_t reserved_ = 0;
   uint64_t used_ = 0;
   uint64_t generations_ = 0;

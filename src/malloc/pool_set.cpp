@@ -124,29 +124,40 @@ Result<> PoolSet::get(uint64_t handle, aclrtMemPoolAttr attribute, void* value) 
 Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runtime& streams,
                              stream::StreamId stream) {
   PLAT_ASSIGN(resolved, streams.resolve(stream));
-  Va start;
-  Pool::Wait wait;
+  Pool::Allocation allocation;
   {
     const std::lock_guard lock(mutex_);
     PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
     if (size_bytes > pool->max_bytes())
       return fail(RuleId::PoolExhausted, "size", "asked for {} bytes, the pool has {}", size_bytes,
                   pool->max_bytes());
-    PLAT_ASSIGN(allocated, pool->allocate(size_bytes, streams, resolved, wait));
-    start = allocated;
-    blocks_[start.value] = handle;
+    PLAT_ASSIGN(allocated, pool->allocate(size_bytes, streams, resolved));
+    allocation = allocated;
+    blocks_[allocation.start.value] = handle;
     block_count_.store(blocks_.size(), std::memory_order_release);
   }
-  heap_.history().allocated(start);
-  if (wait.stream.value == 0) return start;
-  // The stream is made to wait for the work that still uses the memory. Not under the mutex: queueing may run
-  // other work.
-  const auto queued = streams.enqueue_poll(resolved, [&streams, wait]() -> Result<bool> {
-    return streams.has_completed(wait.stream, wait.position);
-  });
-  if (queued) return start;
-  free_now(start);
-  return forward(queued.error());
+  heap_.history().allocated(allocation.start);
+  if (const auto queued = open_in_order(handle, allocation, streams, resolved); !queued) {
+    free_now(allocation.start);
+    return forward(queued.error());
+  }
+  return allocation.start;
+}
+
+// What of an allocation has to wait for the stream. Not under the mutex: queueing may run other work.
+Result<> PoolSet::open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Runtime& streams,
+                                stream::StreamId stream) {
+  if (const Pool::Wait wait = allocation.wait; wait.stream.value != 0)
+    PLAT_TRY(streams.enqueue_poll(stream, [&streams, wait]() -> Result<bool> {
+      return streams.has_completed(wait.stream, wait.position);
+    }));
+  if (!allocation.opens_later) return {};
+  PLAT_TRY(streams.enqueue(stream, [this, handle, generation = allocation.generation]() -> Result<> {
+    const std::lock_guard lock(mutex_);
+    if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->open(generation);
+    return {};
+  }));
+  return {};
 }
 
 Pool* PoolSet::owner_of(Va va) {
@@ -157,37 +168,57 @@ Pool* PoolSet::owner_of(Va va) {
 Result<> PoolSet::free(Va va, stream::Runtime& streams, stream::StreamId stream) {
   PLAT_ASSIGN(resolved, streams.resolve(stream));
   uint64_t handle = 0;
-  Pool::Freed freed;
   {
     const std::lock_guard lock(mutex_);
     if (Pool* pool = owner_of(va)) {
       handle = blocks_.at(va.value);
       PLAT_ASSIGN(position, streams.position(resolved));
       // The free itself is queued behind this place, so it takes the next one.
-      freed = *pool->free(va, resolved, position + 1);
+      const auto size_bytes = pool->free(va, resolved, position + 1);
       blocks_.erase(va.value);
       block_count_.store(blocks_.size(), std::memory_order_release);
-      heap_.history().freed(va, freed.size_bytes, "aclrtMemPoolFreeAsync");
+      heap_.history().freed(va, *size_bytes, "aclrtMemPoolFreeAsync");
     }
   }
-  if (handle != 0) {
-    PLAT_TRY(streams.enqueue(resolved, [this, handle, va, freed]() -> Result<> {
-      const std::lock_guard lock(mutex_);
-      const auto pool = pools_.find(handle);
-      if (pool != pools_.end()) pool->second->expire(va, freed.generation);
-      return {};
-    }));
-    return {};
-  }
+  if (handle == 0) return free_heap_block(va, streams, resolved);
+  // A stream that takes nothing more has stopped, and with it what the block was kept for.
+  if (!streams.enqueue(resolved, [this, handle, va]() -> Result<> {
+        reach_free(handle, va);
+        return {};
+      }))
+    reach_free(handle, va);
+  return {};
+}
+
+void PoolSet::reach_free(uint64_t handle, Va va) {
+  const std::lock_guard lock(mutex_);
+  if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->expire(va);
+}
+
+Result<> PoolSet::free_heap_block(Va va, stream::Runtime& streams, stream::StreamId stream) {
   const auto block = heap_.find(va);
   if (!block || block->start != va) {
     const std::string known = heap_.history().tell(va);
     return fail(RuleId::PoolFree, "ptr", "{}",
                 known.empty() ? fmt::format("{:#x} is the start of no block", va.value) : known);
   }
-  PLAT_TRY(streams.enqueue(resolved, [heap = &heap_, va, family = block->tag.family]() {
-    return heap->free(va, family, "aclrtMemPoolFreeAsync");
+  {
+    const std::lock_guard lock(mutex_);
+    const auto queued = queued_frees_.find(va.value);
+    if (queued != queued_frees_.end() &&
+        !streams.has_completed(queued->second.stream, queued->second.position))
+      return fail(RuleId::PoolFree, "ptr", "the free of the block of {} bytes at {:#x} is queued already",
+                  block->block_bytes, va.value);
+  }
+  PLAT_ASSIGN(position, streams.enqueue(stream, [this, va, family = block->tag.family]() -> Result<> {
+    {
+      const std::lock_guard lock(mutex_);
+      queued_frees_.erase(va.value);
+    }
+    return free_block_(va, family, "aclrtMemPoolFreeAsync");
   }));
+  const std::lock_guard lock(mutex_);
+  if (!streams.has_completed(stream, position)) queued_frees_[va.value] = {stream, position};
   return {};
 }
 
@@ -197,11 +228,32 @@ bool PoolSet::free_now(Va va) {
   const std::lock_guard lock(mutex_);
   Pool* pool = owner_of(va);
   if (pool == nullptr) return false;
-  const auto freed = pool->free(va, stream::StreamId{}, 0);
-  heap_.history().freed(va, freed->size_bytes, "aclrtFree");
+  free_locked(*pool, va, "aclrtFree");
+  return true;
+}
+
+void PoolSet::free_locked(Pool& pool, Va va, const char* how) {
+  const auto freed = pool.free(va, stream::StreamId{}, 0);
+  heap_.history().freed(va, *freed, how);
   blocks_.erase(va.value);
   block_count_.store(blocks_.size(), std::memory_order_release);
-  return true;
+}
+
+void PoolSet::release_device(uint32_t bank, const stream::Runtime& streams, const char* how) {
+  if (pool_count_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    const auto [start, handle] = *at++;
+    if (Pool& pool = *pools_.at(handle); pool.bank() == bank) free_locked(pool, Va{start}, how);
+  }
+  for (auto at = pools_.begin(); at != pools_.end();) {
+    Pool& pool = *at->second;
+    if (pool.bank() == bank) {
+      pool.destroyed = true;
+      pool.trim(0, true, streams);
+    }
+    at = pool.destroyed && pool.reserved_bytes() == 0 ? pools_.erase(at) : std::next(at);
+  }
 }
 
 Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams) {

@@ -1,6 +1,7 @@
 // PoolSet: the pools of this process, found by handle and by address.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,10 @@ class PoolSet {
   PoolSet(const PoolSet&) = delete;
   PoolSet& operator=(const PoolSet&) = delete;
 
+  // How a block of the heap is freed, which may have IPC keys: they end with it. By default there are none.
+  using FreeBlock = std::function<Result<>(Va start, Family by, const char* how)>;
+  void set_free_block(FreeBlock free_block) { free_block_ = std::move(free_block); }
+
   // `bank` is the device's physical number; a size of 0 is the whole device.
   Result<uint64_t> create(uint32_t bank, uint64_t max_bytes);
   Result<> destroy(uint64_t handle, const stream::Runtime& streams);
@@ -30,6 +35,8 @@ class PoolSet {
   Result<> free(Va va, stream::Runtime& streams, stream::StreamId stream);
   // At once. False when the address is of no pool.
   bool free_now(Va va);
+  // Destroys the pools of the device, and frees what is in use of them.
+  void release_device(uint32_t bank, const stream::Runtime& streams, const char* how);
   Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams);
 
   // A stream or the device was synchronised: the moment to give back what is too much.
@@ -40,12 +47,24 @@ class PoolSet {
  private:
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
+  void free_locked(Pool& pool, Va va, const char* how);
+  Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Runtime& streams,
+                         stream::StreamId stream);
+  Result<> free_heap_block(Va va, stream::Runtime& streams, stream::StreamId stream);
+  // The stream has reached a free of a pool's block.
+  void reach_free(uint64_t handle, Va va);
 
   DeviceHeap& heap_;
-  std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_ and before a stream's
+  FreeBlock free_block_ = [this](Va start, Family by, const char* how) { return heap_.free(start, by, how); };
+  std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_, and never while queueing
   SegmentStore segments_;
   std::map<uint64_t, std::unique_ptr<Pool>> pools_;
   std::map<uint64_t, uint64_t> blocks_;  // of live blocks: start -> pool
+  struct Place {
+    stream::StreamId stream;
+    stream::Position position;
+  };
+  std::map<uint64_t, Place> queued_frees_;  // of blocks of the heap: start -> where they are freed
   uint64_t next_handle_ = 1;
   // Read without the mutex, because most programs have no pool: live blocks, and pools ever made.
   std::atomic<size_t> block_count_{0};

@@ -30,7 +30,7 @@ void SmallHeap::unlink(SmallRegion* region) {
 
 // Moves the region to the bucket that it belongs to now.
 void SmallHeap::place(SmallRegion* region) {
-  const int bucket = region->run_limit() == 0 ? -1 : bucket_of(region->run_limit());
+  const int bucket = region->run_limit() == 0 || region->retired ? -1 : bucket_of(region->run_limit());
   if (bucket == region->bucket) return;
   unlink(region);
   if (bucket < 0) return;
@@ -97,7 +97,9 @@ Result<SmallRegion*> SmallHeap::add_region(uint32_t pages, const device::BlockIn
 // Gives an empty region's memory back. False while a copy holds on to it.
 bool SmallHeap::drop_region(SmallRegion* region) {
   if (!vmm_.destroy_region(region->start())) return false;
-  add_free_bytes(-static_cast<int64_t>(uint64_t{region->page_count()} * kNormalPageBytes));
+  if (!region->retired)
+    add_free_bytes(-static_cast<int64_t>(uint64_t{region->page_count()} * kNormalPageBytes));
+  region->retired = false;
   unlink(region);
   if (idle_ == region) idle_ = nullptr;
   spare_.emplace(region->page_count(), region);
@@ -135,15 +137,24 @@ std::optional<BlockTag> SmallHeap::free(Va va) {
   const auto tag = region->tag_at(va);
   if (!tag) return std::nullopt;
   const uint32_t pages = region->free(va);
-  add_free_bytes(static_cast<int64_t>(uint64_t{pages} * kNormalPageBytes));
+  if (!region->retired) add_free_bytes(static_cast<int64_t>(uint64_t{pages} * kNormalPageBytes));
   place(region);
   if (!region->is_empty()) return tag;
-  if (idle_ != nullptr || region->page_count() != kPagesPerHuge) {
+  if (idle_ != nullptr || region->retired || region->page_count() != kPagesPerHuge) {
     drop_region(region);
   } else {
     idle_ = region;
   }
   return tag;
+}
+
+void SmallHeap::retire(Va va) {
+  const std::lock_guard lock(mutex_);
+  SmallRegion* region = region_at(va);
+  if (region == nullptr || region->retired) return;
+  add_free_bytes(-static_cast<int64_t>(uint64_t{region->free_pages()} * kNormalPageBytes));
+  region->retired = true;
+  place(region);
 }
 
 std::optional<SmallHeap::Found> SmallHeap::find(Va va) {
@@ -155,9 +166,23 @@ std::optional<SmallHeap::Found> SmallHeap::find(Va va) {
   return Found{*block, *region->tag_at(block->start)};
 }
 
+std::vector<Va> SmallHeap::blocks() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Va> starts;
+  for (const auto& region : regions_)
+    for (uint32_t page = 0; page < region->page_count(); ++page)
+      if (const Va at = region->start() + uint64_t{page} * kNormalPageBytes; region->tag_at(at))
+        starts.push_back(at);
+  return starts;
+}
+
 bool SmallHeap::release_idle() {
   const std::lock_guard lock(mutex_);
-  return idle_ != nullptr && drop_region(idle_);
+  bool any = idle_ != nullptr && drop_region(idle_);
+  // Those that a copy held on to when they became empty.
+  for (const auto& region : regions_)
+    if (region->retired && region->is_empty()) any = drop_region(region.get()) || any;
+  return any;
 }
 
 }  // namespace plat::memory

@@ -25,12 +25,16 @@ class SmallHeap {
   Result<Va> allocate(const BlockTag& tag, const device::BlockInfo& info);
   // Frees the block that starts at `va`: its tag; nothing when there is none.
   std::optional<BlockTag> free(Va va);
+  // Nothing more is allocated beside the block: another process sees its page, and what is written there.
+  void retire(Va va);
   // The block around `va`, of this heap.
   struct Found {
     vmm::SubBlocks::Block block;
     BlockTag tag;
   };
   std::optional<Found> find(Va va);
+  // Where the live blocks start.
+  std::vector<Va> blocks();
   // Gives back what is held for later. True if there was anything.
   bool release_idle();
 

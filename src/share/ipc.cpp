@@ -56,8 +56,12 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
   const vmm::PageEntry entry = space.entry(start);
   const vmm::Mapping* mapping =
       entry.tag() == vmm::PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
-  if (mapping == nullptr || mapping->kind.load(std::memory_order_acquire) != vmm::MappingKind::Region)
-    return fail(RuleId::IpcMemory, "devPtr", "{:#x} is no memory of aclrtMalloc", start.value);
+  const auto kind =
+      mapping == nullptr ? vmm::MappingKind::Client : mapping->kind.load(std::memory_order_acquire);
+  if (kind != vmm::MappingKind::Region)
+    return fail(RuleId::IpcMemory, "devPtr", "{:#x} {}", start.value,
+                kind == vmm::MappingKind::Imported ? "was imported from another process"
+                                                   : "is no memory of aclrtMalloc");
   Va block_start{mapping->start.load(std::memory_order_acquire)};
   uint64_t block_size = mapping->size_bytes.load(std::memory_order_acquire);
   const uint64_t region_start = block_start.value;
@@ -71,9 +75,6 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
   if (size_bytes > block_size - offset)
     return fail(RuleId::IpcMemory, "size", "{} bytes at offset {} of a block of {} bytes", size_bytes, offset,
                 block_size);
-  for (const auto& [address, imported] : imports_)
-    if (imported.region.value == region_start)
-      return fail(RuleId::IpcMemory, "devPtr", "{:#x} was imported from another process", start.value);
   device::Bank* bank = vmm_.node().open_bank(entry.bank());
   Ledger& ledger = bank->ledger();
   const uint64_t random = secret(vmm_.node()) | 1;
@@ -140,8 +141,7 @@ Result<Va> Ipc::import_key(const std::string& key) {
 Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
   PLAT_ASSIGN(bank, vmm_.node().bank(parsed.device));
   Ledger& ledger = bank->ledger();
-  uint32_t block = 0;
-  uint64_t offset = 0;
+  IpcRecord part{};
   uint64_t pages = 0;
   {
     const Ledger::Lock ledger_lock(ledger);
@@ -155,34 +155,62 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
         !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
       return fail(RuleId::IpcDenied, "key", "pid {} is not on the key's whitelist",
                   ledger.my_slot().bare_pid);
-    block = record->handle;
-    offset = record->offset_bytes;
+    part.handle = record->handle;
+    part.offset_bytes = record->offset_bytes;
+    part.size_bytes = record->size_bytes;
     pages = handle.page_count;
-    if (ledger.held_by_me_locked(block)) {
+    if (ledger.held_by_me_locked(part.handle)) {
       // Another key of the same block is open here: one hold, one region, two addresses in it.
-      for (auto& [other_key, imported] : imports_) {
-        const vmm::PageEntry entry = vmm_.space().entry(imported.region);
-        const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
-        if (entry.bank() != parsed.device || mapping->block != block) continue;
-        imports_[key] = Imported{imported.region, imported.region + offset, 1};
-        return imports_[key].address;
-      }
+      for (auto& [start, region] : regions_)
+        if (region.bank == parsed.device && region.block == part.handle)
+          return add_import(key, region, part.offset_bytes, part.size_bytes);
       return unknown(key);
     }
-    ledger.hold_locked(block);
+    ledger.hold_locked(part.handle);
     device::crash_point("ipc-held");
+  }
+  if (spare_parts_.empty()) {
+    parts_.emplace_back();
+    spare_parts_.push_back(&parts_.back());
   }
   vmm::Vmm::RegionRequest request;
   request.size_bytes = pages * core::kPageBytes;
   request.alignment = core::kPageBytes;
   request.bank = parsed.device;
-  const auto region = vmm_.map_region(request, block);
-  if (!region) {
-    bank->release(block);
-    return forward(region.error());
+  request.sub_blocks = spare_parts_.back();
+  request.kind = vmm::MappingKind::Imported;
+  const auto mapped = vmm_.map_region(request, part.handle);
+  if (!mapped) {
+    bank->release(part.handle);
+    return forward(mapped.error());
   }
-  imports_[key] = Imported{region->start, region->start + offset, 1};
-  return region->start + offset;
+  Region& region = regions_[mapped->start.value];
+  region = {mapped->start, parsed.device, part.handle, spare_parts_.back(), 0};
+  spare_parts_.pop_back();
+  return add_import(key, region, part.offset_bytes, part.size_bytes);
+}
+
+Result<Va> Ipc::add_import(const std::string& key, Region& region, uint64_t offset, uint64_t size_bytes) {
+  const Va address = region.start + offset;
+  region.parts->add(address, size_bytes);
+  region.keys += 1;
+  imports_[key] = Imported{region.start, address, size_bytes, 1};
+  return address;
+}
+
+// The last import of a key ends; with the last key of a region the region goes, unless a copy is using it.
+Result<> Ipc::let_go(Import imported) {
+  const Imported part = imported->second;
+  Region& region = regions_.at(part.region.value);
+  if (region.keys == 1) PLAT_TRY(vmm_.destroy_region(region.start));
+  region.parts->remove(part.address, part.size_bytes);
+  region.keys -= 1;
+  if (region.keys == 0) {
+    spare_parts_.push_back(region.parts);
+    regions_.erase(part.region.value);
+  }
+  imports_.erase(imported);
+  return {};
 }
 
 Result<> Ipc::set_link(const std::string& key, uint64_t link) {
@@ -212,23 +240,38 @@ Result<> Ipc::close(const std::string& key) {
     imported->second.count -= 1;
     return {};
   }
-  const Va region = imported->second.region;
-  size_t users = 0;
-  for (const auto& [other_key, other] : imports_) users += other.region == region ? 1 : 0;
-  if (users == 1) PLAT_TRY(vmm_.destroy_region(region));
-  imports_.erase(imported);
-  return {};
+  return let_go(imported);
 }
 
-Result<> Ipc::free_block(Va block_start, const std::function<Result<>()>& free) {
-  if (export_count_.load(std::memory_order_acquire) == 0) return free();
+void Ipc::release_device(uint32_t bank) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = exports_.begin(); at != exports_.end();) {
+    const Exported exported = at->second;
+    if (exported.bank->device_number() != bank) {
+      ++at;
+      continue;
+    }
+    const Ledger::Lock ledger_lock(exported.bank->ledger());
+    exported.bank->ledger().drop_ipc_locked(exported.index);
+    at = exports_.erase(at);
+  }
+  export_count_.store(exports_.size(), std::memory_order_release);
+  for (auto at = imports_.begin(); at != imports_.end();) {
+    const auto imported = at++;
+    // What a copy uses at this moment stays until it is closed.
+    if (regions_.at(imported->second.region.value).bank == bank) (void)let_go(imported);
+  }
+}
+
+Result<> Ipc::free_block(Va block_start, const std::function<Result<>(Importers)>& free) {
+  if (export_count_.load(std::memory_order_acquire) == 0) return free(Importers::None);
   std::unique_lock lock(mutex_);
   std::vector<std::string> keys;
   for (const auto& [key, exported] : exports_)
     if (exported.block_start == block_start) keys.push_back(key);
   if (keys.empty()) {
     lock.unlock();
-    return free();
+    return free(Importers::None);
   }
   const auto for_each_record = [&](const auto& change) {
     for (const std::string& key : keys) {
@@ -237,10 +280,14 @@ Result<> Ipc::free_block(Va block_start, const std::function<Result<>()>& free) 
       change(exported.bank->ledger(), exported.index);
     }
   };
-  for_each_record([](Ledger& ledger, uint32_t index) { ledger.ipc(index).flags |= kClosed; });
+  Importers importers = Importers::None;
+  for_each_record([&](Ledger& ledger, uint32_t index) {
+    ledger.ipc(index).flags |= kClosed;
+    if (ledger.held_by_others_locked(ledger.ipc(index).handle)) importers = Importers::Some;
+  });
   // mutex_ is held on: another thread that gets the same address cannot export it before the old keys are
   // gone.
-  if (auto freed = free(); !freed) {
+  if (auto freed = free(importers); !freed) {
     for_each_record([](Ledger& ledger, uint32_t index) { ledger.ipc(index).flags &= ~kClosed; });
     return freed;
   }

@@ -1,17 +1,22 @@
 // IPC keys: text that stands for part of an aclrtMalloc block.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <span>
 #include <string>
 
+#include "share/imported_parts.h"
 #include "vmm/vmm.h"
 
 namespace plat::share {
 
 inline constexpr size_t kKeyLength = 64;  // characters, without the null
+
+// Whether another process has imported part of a block, and keeps it.
+enum class Importers { None, Some };
 
 class Ipc {
  public:
@@ -29,7 +34,9 @@ class Ipc {
   // Has `free` free the block that starts there. The keys of the block are closed before, so that nobody
   // imports what is about to go, and end with it; if it is not freed they open again. Cheap while nothing is
   // exported.
-  Result<> free_block(Va block_start, const std::function<Result<>()>& free);
+  Result<> free_block(Va block_start, const std::function<Result<>(Importers)>& free);
+  // Ends the keys of a device's blocks, and takes back what was imported from it.
+  void release_device(uint32_t bank);
 
  private:
   struct Parsed {
@@ -42,19 +49,33 @@ class Ipc {
     Va start;
     Va block_start;
   };
+  struct Region {
+    Va start;
+    uint32_t bank;
+    uint32_t block;
+    ImportedParts* parts;
+    uint32_t keys;  // that stand for part of it
+  };
   struct Imported {
     Va region;
     Va address;
+    uint64_t size_bytes;
     uint32_t count;
   };
+  using Import = std::map<std::string, Imported>::iterator;
 
   static std::optional<Parsed> parse(const std::string& key);
   Result<Va> attach(const std::string& key, const Parsed& parsed);
+  Result<Va> add_import(const std::string& key, Region& region, uint64_t offset, uint64_t size_bytes);
+  Result<> let_go(Import imported);
 
   vmm::Vmm& vmm_;
-  std::mutex mutex_;  // guards the two below
+  std::mutex mutex_;  // guards everything below
   std::map<std::string, Exported> exports_;
   std::map<std::string, Imported> imports_;
+  std::map<uint64_t, Region> regions_;  // that were imported, by start
+  std::deque<ImportedParts> parts_;     // of all regions there ever were: readers may still look at them
+  std::vector<ImportedParts*> spare_parts_;
   std::atomic<size_t> export_count_{0};
 };
 

@@ -76,6 +76,9 @@ Result<uint64_t> export_handle(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64
   if (physical.imported)
     return fail(RuleId::ShareImported, "handle", "handle {:#x} was imported as {:#x}", handle.value,
                 physical.share_number);
+  if (physical.references == physical.map_references)
+    return fail(RuleId::HandleStale, "handle", "handle {:#x} was freed; only its {} mapping(s) live on",
+                handle.value, physical.map_references);
   if (physical.exported)
     return fail(RuleId::ShareTwice, "handle", "handle {:#x} was exported as {:#x}", handle.value,
                 physical.share_number);
@@ -141,7 +144,7 @@ Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, uint64_t numb
     return fail(RuleId::ShareDenied, "shareableHandle", "pid {} is not on the whitelist of {:#x}",
                 ledger.my_slot().bare_pid, number);
   // A block is held once by a process, however many of its parts import it.
-  const uint32_t known = vmm.handles().find_block(bank, block);
+  const uint32_t known = ledger.held_by_me_locked(block) ? vmm.handles().find_block(bank, block) : UINT32_MAX;
   if (known != UINT32_MAX) {
     vmm::Physical& physical = vmm.handles().at(known);
     if (!own)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -40,7 +41,9 @@ class Function {
   }
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
-  ~Function() { reset(); }
+  ~Function() {
+    if (ops_ && ops_->destroy) ops_->destroy(storage_);
+  }
 
   explicit operator bool() const { return ops_ != nullptr; }
   R operator()() { return ops_->call(storage_); }
@@ -48,8 +51,8 @@ class Function {
  private:
   struct Ops {
     R (*call)(void*);
-    void (*move)(void* from, void* to);  // leaves `from` destroyed
-    void (*destroy)(void*);
+    void (*move)(void* from, void* to);  // leaves `from` destroyed; nullptr: its bytes are all of it
+    void (*destroy)(void*);              // nullptr: nothing to do
   };
 
   template <class Callable>
@@ -59,26 +62,39 @@ class Function {
   }
 
   template <class Callable>
-  static constexpr Ops kInlineOps{[](void* at) -> R { return (*static_cast<Callable*>(at))(); },
-                                  [](void* from, void* to) {
-                                    ::new (to) Callable(std::move(*static_cast<Callable*>(from)));
-                                    static_cast<Callable*>(from)->~Callable();
-                                  },
-                                  [](void* at) { static_cast<Callable*>(at)->~Callable(); }};
+  static R call(void* at) {
+    return (*static_cast<Callable*>(at))();
+  }
+  template <class Callable>
+  static void move(void* from, void* to) {
+    ::new (to) Callable(std::move(*static_cast<Callable*>(from)));
+    static_cast<Callable*>(from)->~Callable();
+  }
+  template <class Callable>
+  static void destroy(void* at) {
+    static_cast<Callable*>(at)->~Callable();
+  }
 
   template <class Callable>
-  static constexpr Ops kHeapOps{
-      [](void* at) -> R { return (**static_cast<Callable**>(at))(); },
-      [](void* from, void* to) { ::new (to) Callable*(*static_cast<Callable**>(from)); },
-      [](void* at) { delete *static_cast<Callable**>(at); }};
+  static constexpr Ops kInlineOps =
+      std::is_trivially_copyable_v<Callable> ? Ops{call<Callable>, nullptr, nullptr}
+                                             : Ops{call<Callable>, move<Callable>, destroy<Callable>};
+
+  template <class Callable>
+  static constexpr Ops kHeapOps{[](void* at) -> R { return (**static_cast<Callable**>(at))(); }, nullptr,
+                                [](void* at) { delete *static_cast<Callable**>(at); }};
 
   void take(Function& other) {
     ops_ = std::exchange(other.ops_, nullptr);
-    if (ops_) ops_->move(other.storage_, storage_);
+    if (!ops_) return;
+    if (ops_->move)
+      ops_->move(other.storage_, storage_);
+    else
+      std::memcpy(storage_, other.storage_, kInlineBytes);
   }
 
   void reset() {
-    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->destroy(storage_);
+    if (const Ops* ops = std::exchange(ops_, nullptr); ops && ops->destroy) ops->destroy(storage_);
   }
 
   const Ops* ops_ = nullptr;

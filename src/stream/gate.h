@@ -23,25 +23,34 @@ class Gate {
   // than a sleep.
   template <class Condition>
   bool wait(const Condition& condition, Deadline deadline, int looks = 1) {
-    for (; looks > 0; --looks) {
+    if (condition()) return true;
+    const Counted watcher(watchers_);
+    for (; looks > 1; --looks) {
+      relax();
       if (condition()) return true;
-      if (looks > 1) relax();
     }
-    ++waiters_;
+    const Counted waiter(waiters_);
     std::unique_lock lock(mutex_);
-    bool held = true;
-    if (deadline) {
-      held = changed_.wait_until(lock, *deadline, condition);
-    } else {
-      changed_.wait(lock, condition);
-    }
-    --waiters_;
-    return held;
+    if (deadline) return changed_.wait_until(lock, *deadline, condition);
+    changed_.wait(lock, condition);
+    return true;
   }
 
+  // Whether anybody waits, asleep or not.
+  bool is_watched() const { return watchers_.load(std::memory_order_relaxed) > 0; }
+
  private:
-  std::atomic<int> waiters_{0};
-  std::mutex mutex_;  // guards nothing but the sleep itself
+  struct Counted {
+    explicit Counted(std::atomic<int>& counter) : count(counter) { ++count; }
+    ~Counted() { --count; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    std::atomic<int>& count;
+  };
+
+  std::atomic<int> watchers_{0};
+  std::atomic<int> waiters_{0};  // those of them that sleep, or are about to
+  std::mutex mutex_;             // guards nothing but the sleep itself
   std::condition_variable changed_;
 };
 

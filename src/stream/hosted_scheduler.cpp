@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -107,10 +108,7 @@ class SeededScheduler final : public HostedScheduler {
   void ready(std::shared_ptr<Stream> stream) override {
     {
       std::lock_guard lock(mutex_);
-      if (!watching_) {
-        watching_ = true;
-        std::thread([this] { watch(); }).detach();
-      }
+      if (!watching_) start_watching();
     }
     HostedScheduler::ready(std::move(stream));
   }
@@ -145,6 +143,15 @@ class SeededScheduler final : public HostedScheduler {
  private:
   // Not a distribution: those differ between libraries, and a seed should mean the same everywhere.
   size_t draw(size_t count) { return random_() % count; }
+
+  // With the lock held. Without a thread the client's own calls run the work, and the next one tries again.
+  void start_watching() {
+    try {
+      std::thread([this] { watch(); }).detach();
+      watching_ = true;
+    } catch (const std::system_error&) {
+    }
+  }
 
   void watch() {
     std::unique_lock lock(mutex_);

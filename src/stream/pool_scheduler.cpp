@@ -37,12 +37,11 @@ class PoolScheduler final : public Scheduler {
   void ready(std::shared_ptr<Stream> stream) override {
     std::unique_lock lock(mutex_);
     push(std::move(stream));
-    if (idle_ > 0) {
-      lock.unlock();
-      work_.notify_one();
-    } else {
-      add_worker();
-    }
+    // One that was woken and has not come yet still counts as idle.
+    if (ready_count_.load() > idle_) add_worker();
+    if (idle_ == 0) return;
+    lock.unlock();
+    work_.notify_one();
   }
 
   void wake_at(std::shared_ptr<Stream> stream, Clock::time_point time) override {

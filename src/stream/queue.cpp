@@ -17,7 +17,8 @@ constexpr Clock::duration kPollPauseMin = std::chrono::microseconds(20);
 constexpr Clock::duration kPollPauseMax = std::chrono::milliseconds(2);
 // About 20 microseconds: longer than the gap between two calls of a busy client, shorter than a sleep and a
 // wake-up.
-constexpr int kLingerLooks = 400;
+constexpr int kLingerLooks = 32;
+constexpr int kRestsPerLook = 12;
 
 // The streams whose work the calling thread runs, innermost first. More than one when client code in an eager
 // or seeded stream waits for another stream.
@@ -61,7 +62,8 @@ void FailurePolicy::note(const Error& error) {
 Stream::Stream(const StreamTraits& traits, Scheduler& scheduler, std::shared_ptr<FailurePolicy> failures)
     : traits_(traits), scheduler_(scheduler), failures_(std::move(failures)) {}
 
-Result<Position> Stream::push(Item&& item) {
+template <class Step>
+Result<Position> Stream::push(Step&& step) {
   if (failures_->failed()) [[unlikely]]
     return forward(failures_->error());
   Position position = 0;
@@ -72,10 +74,10 @@ Result<Position> Stream::push(Item&& item) {
     position = given_.load(std::memory_order_relaxed) + 1;
     if (fault::armed()) [[unlikely]]
       if (const auto delay = fault::take_delay()) {
-        pending_.push(PollStep{Delay{*delay}, {}});
+        pending_.push(Poll(Delay{*delay}));
         ++position;
       }
-    pending_.push(std::move(item));
+    pending_.push(std::forward<Step>(step));
     given_.store(position, std::memory_order_release);
     if (state_ == State::Idle) {
       state_ = State::Queued;
@@ -85,6 +87,14 @@ Result<Position> Stream::push(Item&& item) {
   if (start) scheduler_.ready(shared_from_this());
   return position;
 }
+
+template Result<Position> Stream::push(NoStep&&);
+template Result<Position> Stream::push(Task&&);
+template Result<Position> Stream::push(HostCall&&);
+template Result<Position> Stream::push(Poll&&);
+template Result<Position> Stream::push(RecordStep&&);
+template Result<Position> Stream::push(WaitStep&&);
+template Result<Position> Stream::push(CallbackStep&&);
 
 std::optional<Error> Stream::take_error() {
   if (failures_->failed()) return failures_->error();
@@ -145,7 +155,7 @@ Stream::Turn Stream::run(size_t items_max) {
       turn = Turn::More;
       break;
     }
-    if (step(batch_.front()) == Progress::Done) {
+    if (try_step(batch_.front()) == Progress::Done) {
       batch_.pop();  // Before it counts as complete: what it held is released by then.
       ++items;
       completed_.store(++done_);
@@ -175,12 +185,26 @@ bool Stream::refill() {
   return true;
 }
 
-// Staying a moment spares a client that queues one thing after another a wake-up for each.
+// Staying a moment spares a client that queues one thing after another a wake-up for each. It looks rarely,
+// because each look takes the line from the client that is about to write to it; unless somebody waits.
 void Stream::linger() const {
   for (int look = 0; look < kLingerLooks; ++look) {
     if (given_.load(std::memory_order_relaxed) != done_ || !scheduler_.may_linger()) return;
     relax();
+    for (int rest = 1; rest < kRestsPerLook && !gate_.is_watched(); ++rest) relax();
   }
+}
+
+// Whatever goes wrong inside a step is an error of the stream, and the step is over.
+Stream::Progress Stream::try_step(Item& item) {
+  try {
+    return step(item);
+  } catch (const std::exception& error) {
+    note(Error{RuleId::DeviceInternal, "stream", fmt::format("exception: {}", error.what())});
+  } catch (...) {
+    note(Error{RuleId::DeviceInternal, "stream", "unknown exception"});
+  }
+  return Progress::Done;
 }
 
 Stream::Progress Stream::step(Item& item) {
@@ -188,14 +212,15 @@ Stream::Progress Stream::step(Item& item) {
   if (discards_.load() || failures_->failed()) [[unlikely]] {
     skip(item);
   } else if (auto* task = std::get_if<Task>(&item)) {
-    step_task(*task);
+    if (auto result = (*task)(); !result) [[unlikely]]
+      note(std::move(result).error());
   } else if (auto* record = std::get_if<RecordStep>(&item)) {
     record->mark->complete(Clock::now());
   } else if (auto* call = std::get_if<HostCall>(&item)) {
     step_host(*call);
   } else if (auto* wait = std::get_if<WaitStep>(&item)) {
     progress = step_wait(*wait);
-  } else if (auto* poll = std::get_if<PollStep>(&item)) {
+  } else if (auto* poll = std::get_if<Poll>(&item)) {
     progress = step_poll(*poll);
   } else if (auto* callback = std::get_if<CallbackStep>(&item)) {
     progress = step_callback(*callback);
@@ -206,32 +231,29 @@ Stream::Progress Stream::step(Item& item) {
 void Stream::step_host(const HostCall& call) {
   // Claimed before discards_ is read again: discard() sets that first and then looks here.
   in_host_code_.store(true);
-  if (!discards_.load()) {
-    scheduler_.enter_host_code();
-    call.function(call.argument);
-    scheduler_.leave_host_code();
-  }
-  in_host_code_.store(false);
+  const struct Leave {
+    ~Leave() { in_host_code.store(false); }
+    std::atomic<bool>& in_host_code;
+  } leave{in_host_code_};
+  if (discards_.load()) return;
+  scheduler_.enter_host_code();
+  const struct LeaveHostCode {
+    ~LeaveHostCode() { scheduler.leave_host_code(); }
+    Scheduler& scheduler;
+  } leave_host_code{scheduler_};
+  call.function(call.argument);
 }
 
-void Stream::step_task(Task& task) {
-  try {
-    if (auto result = task(); !result) [[unlikely]]
-      note(std::move(result).error());
-  } catch (const std::exception& error) {
-    note(Error{RuleId::DeviceInternal, "stream", error.what()});
-  }
-}
-
-Stream::Progress Stream::step_poll(PollStep& step) {
-  Result<bool> result = step.poll();
+Stream::Progress Stream::step_poll(Poll& poll) {
+  const Clock::duration before = std::exchange(poll_pause_, {});
+  Result<bool> result = poll();
   if (!result) {
     note(std::move(result).error());
     return Progress::Done;
   }
   if (*result) return Progress::Done;
-  step.pause = step.pause == Clock::duration{} ? kPollPauseMin : std::min(step.pause * 2, kPollPauseMax);
-  scheduler_.wake_at(shared_from_this(), Clock::now() + step.pause);
+  poll_pause_ = before == Clock::duration{} ? kPollPauseMin : std::min(before * 2, kPollPauseMax);
+  scheduler_.wake_at(shared_from_this(), Clock::now() + poll_pause_);
   return Progress::Wait;
 }
 

@@ -50,11 +50,10 @@ struct CallbackStep {
   bool blocks;
   std::shared_ptr<std::atomic<CallbackState>> state{};  // set once the reporter has it
 };
-struct PollStep {
-  Poll poll;
-  Clock::duration pause{};  // grows while nothing happens
-};
-using Item = std::variant<std::monostate, Task, HostCall, PollStep, RecordStep, WaitStep, CallbackStep>;
+// What only takes its place in the order.
+struct NoStep {};
+using Item = std::variant<NoStep, Task, HostCall, Poll, RecordStep, WaitStep, CallbackStep>;
+static_assert(sizeof(Item) == 64);  // one cache line: queues hand items from one thread to another
 
 // What the streams of a context share: whether they stop at the first failure, and that failure.
 class FailurePolicy {
@@ -92,7 +91,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Gate& gate() { return gate_; }
 
   // The item's place. Fails once the stream is closed, or its context has stopped at a failure.
-  Result<Position> push(Item&& item);
+  template <class Step>
+  Result<Position> push(Step&& step);
   Position given() const { return given_.load(); }
   Position completed() const { return completed_.load(); }
   bool is_complete() const { return completed() >= given(); }
@@ -129,9 +129,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool refill();
   void linger() const;
   Progress step(Item& item);
-  void step_task(Task& task);
+  Progress try_step(Item& item);
   void step_host(const HostCall& call);
-  Progress step_poll(PollStep& step);
+  Progress step_poll(Poll& poll);
   Progress step_wait(WaitStep& step);
   Progress step_callback(CallbackStep& step);
   void skip(Item& item);
@@ -140,8 +140,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const StreamTraits traits_;
   Scheduler& scheduler_;
   const std::shared_ptr<FailurePolicy> failures_;
+  std::atomic<bool> discards_{false};
+  std::atomic<bool> in_host_code_{false};
 
-  mutable std::mutex mutex_;  // guards from here to the next comment
+  // Each group on lines of its own: clients that queue, the thread that runs, and those who wait write to one
+  // each.
+  alignas(64) mutable std::mutex mutex_;  // guards from here to the next group, but for the atomic
+  std::atomic<Position> given_{0};
   State state_ = State::Idle;
   bool woken_ = false;  // wake() came while running
   bool closed_ = false;
@@ -149,15 +154,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::optional<Error> error_;
   SharedHistory history_;
 
-  std::atomic<Position> given_{0};
-  std::atomic<Position> completed_{0};
-  std::atomic<bool> discards_{false};
-  std::atomic<bool> in_host_code_{false};
-  Gate gate_;
-
   // Of the running thread alone, handed over with the state.
+  alignas(64) std::atomic<Position> completed_{0};
+  Position done_ = 0;  // what completed_ says
   ItemList<Item> batch_;
-  Position done_ = 0;  // what completed_ says, without asking the cache line that others read
+  Clock::duration poll_pause_{};  // grows while nothing happens
+
+  alignas(64) Gate gate_;
 };
 
 }  // namespace plat::stream

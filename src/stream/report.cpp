@@ -27,8 +27,12 @@ void Reporter::run_due() {
       due_.pop_front();
       due_count_.store(due_.size());
     }
+    // Whatever the client's code does: a stream may wait for the end of it.
+    const struct Finish {
+      ~Finish() { finish(callback, CallbackState::Ran); }
+      const DueCallback& callback;
+    } over{callback};
     callback.call.function(callback.call.argument);
-    finish(callback, CallbackState::Ran);
   }
 }
 

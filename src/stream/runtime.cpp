@@ -14,19 +14,12 @@
 #include "stream/stream.h"
 
 namespace plat::stream {
+
+constinit thread_local Current t_current{};
+std::atomic<Runtime*> Runtime::instance_{nullptr};
+
 namespace {
 
-// What a thread remembers. Trivial, so that it can still be read while the thread's destructors run.
-struct Current {
-  uint64_t runtime;
-  ContextId context;
-  // What was found when the context was last looked up, and how many contexts had been closed by then.
-  uint64_t closed_plus_one;  // 0: not looked up yet
-  int device;
-};
-thread_local Current t_current{};
-
-std::atomic<Runtime*> g_instance{nullptr};
 std::atomic<uint64_t> g_serial{0};
 
 unsigned workers_of(const Options& options) {
@@ -96,15 +89,13 @@ Runtime::~Runtime() {
   scheduler_.reset();
 }
 
-Runtime& Runtime::instance() {
-  Runtime* runtime = g_instance.load(std::memory_order_acquire);
-  if (runtime) [[likely]]
-    return *runtime;
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_instance.store(nullptr); });
+Runtime& Runtime::make_instance() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { instance_.store(nullptr); });
   (void)registered;
-  // Leaked on purpose, here and when another thread is faster.
+  // Leaked on purpose, unless another thread is faster.
   Runtime* made = make_from_environment();
-  if (g_instance.compare_exchange_strong(runtime, made)) return *made;
+  Runtime* runtime = nullptr;
+  if (instance_.compare_exchange_strong(runtime, made)) return *made;
   delete made;
   return *runtime;
 }
@@ -187,11 +178,8 @@ Result<> Runtime::release_device(int device, bool force) {
   return {};
 }
 
-Result<int> Runtime::current_device() const {
-  // Nearly every call asks. A context that was there is there still, unless one was closed since.
+Result<int> Runtime::find_device() const {
   const uint64_t closed = contexts_closed_.load(std::memory_order_acquire);
-  if (t_current.runtime == serial_ && t_current.closed_plus_one == closed + 1) [[likely]]
-    return t_current.device;
   PLAT_ASSIGN(context, current());
   t_current.device = context->device;
   t_current.closed_plus_one = closed + 1;
@@ -248,12 +236,18 @@ void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining r
   }
 }
 
-void Runtime::shutdown() {
+void Runtime::close_contexts(Remaining remaining) {
   {
-    std::lock_guard lock(state_mutex_);
+    std::scoped_lock lock(default_mutex_, state_mutex_);
     for (auto& [device, state] : devices_) state.set_count = 0, state.default_context = {};
   }
-  for (auto& context : contexts_.all()) close_context(context, Remaining::Discard);
+  for (auto& context : contexts_.all()) close_context(context, remaining);
+}
+
+void Runtime::finish() { close_contexts(Remaining::Finish); }
+
+void Runtime::shutdown() {
+  close_contexts(Remaining::Discard);
   for (auto& event : events_.all()) (void)destroy_event(event->id);
   std::lock_guard lock(report_mutex_);
   for (auto& [thread, reporter] : reporters_) reporter->close();

@@ -62,8 +62,12 @@ Result<EventId> Runtime::create_event(EventKind kind, uint32_t flags) {
     made->counted = counted;
     return made;
   });
-  if (!event) return fail(RuleId::EventLimit, "event", "there are no more events in this process");
-  return event->id;
+  if (event) return event->id;
+  if (counted) {
+    std::lock_guard lock(state_mutex_);
+    --devices_[context->device].events;
+  }
+  return fail(RuleId::EventLimit, "event", "there are no more events in this process");
 }
 
 Result<> Runtime::destroy_event(EventId id) {
@@ -110,7 +114,7 @@ Result<> Runtime::reset_event(EventId id, StreamId stream_id) {
   {
     std::lock_guard lock(event->mutex);
     // Waits that were queued before hold the mark they wait for, so forgetting it here cannot overtake them.
-    PLAT_TRY(stream->push(Item{}));
+    PLAT_TRY(stream->push(NoStep{}));
     event->recorded = nullptr;
   }
   scheduler_->drive();

@@ -144,25 +144,25 @@ Result<> Runtime::set_failure_mode(StreamId id, uint64_t mode) {
 }
 
 Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
-  PLAT_ASSIGN(stream, find_stream(id));
-  if ((stream->traits().flags & kNoHostWork) != 0) [[unlikely]]
+  auto stream = find_stream(id);
+  if (stream && ((*stream)->traits().flags & kNoHostWork) != 0) [[unlikely]]
     return fail(RuleId::StreamNoHostWork, "stream", "the stream was created with flags {:#x}",
-                stream->traits().flags);
+                (*stream)->traits().flags);
   return stream;
 }
 
-Result<Position> Runtime::push(StreamId id, Item&& item) {
-  PLAT_ASSIGN(stream, find_for_work(id));
-  auto position = stream->push(std::move(item));
+template <class Step>
+Result<Position> Runtime::push(StreamId id, Step&& step) {
+  const auto stream = find_for_work(id);
+  if (!stream) return forward(stream.error());
+  auto position = (*stream)->push(std::forward<Step>(step));
   scheduler_->drive();
   return position;
 }
 
 Result<Position> Runtime::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }
 
-Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) {
-  return push(id, PollStep{std::move(poll), {}});
-}
+Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) { return push(id, std::move(poll)); }
 
 Result<Position> Runtime::launch_host_function(StreamId id, void (*function)(void*), void* argument) {
   if (!function) return fail(RuleId::CallbackFunction, "fn", "fn is null");

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "stream/current.h"
 #include "stream/event.h"
 #include "stream/handle_table.h"
 #include "stream/ids.h"
@@ -61,7 +62,11 @@ class Runtime {
   // The process's own, made at first use as PLAT_STREAMS says, and never destroyed: clients call from
   // destructors that run after main. In a forked child it is a new one, in which the parent's handles mean
   // nothing.
-  static Runtime& instance();
+  static Runtime& instance() {
+    if (Runtime* made = instance_.load(std::memory_order_acquire)) [[likely]]
+      return *made;
+    return make_instance();
+  }
 
   const Options& options() const { return options_; }
   // What the product has, once it is known.
@@ -74,7 +79,13 @@ class Runtime {
   Result<> set_device(int device);
   Result<> reset_device(int device);
   Result<> reset_device_force(int device);
-  Result<int> current_device() const;
+  Result<int> current_device() const {
+    // A context that was there is there still, unless one was closed since.
+    if (t_current.runtime == serial_ &&
+        t_current.closed_plus_one == contexts_closed_.load(std::memory_order_acquire) + 1) [[likely]]
+      return t_current.device;
+    return find_device();
+  }
   Result<ContextId> create_context(int device);
   Result<> destroy_context(ContextId id);
   Result<> set_current_context(ContextId id);
@@ -82,6 +93,8 @@ class Runtime {
   Result<int> device_of(ContextId id) const;
   // Whether any context of the process is left on the device.
   bool uses_device(int device) const;
+  // Closes every context of every device, once the work that is queued has run.
+  void finish();
   // Drops everything, work that is queued included.
   void shutdown();
 
@@ -133,6 +146,9 @@ class Runtime {
   Result<> launch_callback(StreamId stream, void (*function)(void*), void* argument, bool blocks);
 
  private:
+  static Runtime& make_instance();
+  Result<int> find_device() const;
+
   struct Context {
     ContextId id;
     int device = 0;
@@ -153,19 +169,23 @@ class Runtime {
                                               bool is_default);
   Result<> check_device(int device) const;
   void close_context(const std::shared_ptr<Context>& context, Remaining remaining);
+  void close_contexts(Remaining remaining);
   Result<> release_device(int device, bool force);
   void close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining);
 
   Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
   // A stream that host work may be queued on.
   Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
-  Result<Position> push(StreamId id, Item&& item);
+  template <class Step>
+  Result<Position> push(StreamId id, Step&& step);
   Result<> wait_for(Stream& stream, Position position, Deadline deadline) const;
   Result<std::shared_ptr<Event>> find_event(EventId id) const;
   Result<bool> query(Event& event);
 
   std::shared_ptr<Reporter> reporter_of(StreamId stream) const;
   void drop_subscription(StreamId stream);
+
+  static std::atomic<Runtime*> instance_;
 
   const Options options_;
   const std::optional<Error> problem_;

@@ -26,7 +26,7 @@ enum class Origin : uint8_t { None, Own, Imported };
 struct Reservation {
   std::atomic<uint64_t> start{0};
   std::atomic<uint64_t> size_bytes{0};  // 0: not live
-  bool internal = false;                // of malloc/, hidden from the seven steps
+  std::atomic<bool> internal{false};    // of malloc/, hidden from the seven steps
   bool from_window = false;             // the range allocator gave it, and takes it back
   bool huge_page_flag = false;
   uint32_t bank = kNone;  // fixed by the first mapping, for good
@@ -35,7 +35,11 @@ struct Reservation {
   uint32_t mapping_count = 0;
 };
 
-enum class MappingKind : uint8_t { Client, Region };
+enum class MappingKind : uint8_t {
+  Client,    // of aclrtMapMem
+  Region,    // of malloc/
+  Imported,  // by an IPC key
+};
 
 // Tells which parts of a region are handed out. Must answer without a lock.
 class SubBlocks {

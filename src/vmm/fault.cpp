@@ -16,7 +16,8 @@ namespace plat::vmm {
 namespace {
 
 std::atomic<const Vmm*> watched{nullptr};
-struct sigaction previous;
+struct sigaction previous_segv;
+struct sigaction previous_bus;
 
 class Line {
  public:
@@ -90,12 +91,13 @@ void explain_place(const Vmm& vmm, const Reservation& range, uint64_t address) {
   }
   uint64_t start = mapping->start.load(std::memory_order_acquire);
   uint64_t size_bytes = mapping->size_bytes.load(std::memory_order_acquire);
-  const char* what = mapping->kind.load(std::memory_order_acquire) == MappingKind::Client
-                         ? " of the mapping of "
-                         : " of the imported memory of ";
+  const bool imported = mapping->kind.load(std::memory_order_acquire) == MappingKind::Imported;
+  const char* what = " of the mapping of ";
   if (const SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
     const auto block = blocks->block_at(Va{address});
-    what = block ? " of the allocation of " : " of memory that is not allocated, in pages of ";
+    what = !block     ? " of memory that is not allocated, in pages of "
+           : imported ? " of the imported memory of "
+                      : " of the allocation of ";
     if (block) {
       start = block->start.value;
       size_bytes = block->size_bytes;
@@ -120,11 +122,34 @@ void explain_place(const Vmm& vmm, const Reservation& range, uint64_t address) {
     line.text(" on device ").number(entry.bank()).text(" of the machine, which is hidden here");
 }
 
-void explain(const Vmm& vmm, uint64_t address, const void* context) {
+void print_stack() {
+  Line().text("  Stack:");
+  void* frames[48];
+  const int depth = backtrace(frames, 48);
+  backtrace_symbols_fd(frames, depth, STDERR_FILENO);
+}
+
+// The host may touch the page, and the system has none to give.
+void explain_shortage(const Vmm& vmm, const Reservation& range, uint64_t address) {
+  Line()
+      .text("plat error: MEM-Machine-memory: the machine has no memory for device address ")
+      .hex(address)
+      .text(", which the host touched (pid ")
+      .number(static_cast<uint64_t>(getpid()))
+      .text(")");
+  explain_place(vmm, range, address);
+  Line().text(
+      "  With PLAT_HOST_ACCESS=allow memory is taken when the host touches it. Use less, give the machine "
+      "or the directory PLAT_DIR more, or set PLAT_COMMIT=eager to be told at allocation.");
+  print_stack();
+}
+
+void explain(const Vmm& vmm, int signal, uint64_t address, const void* context) {
   const AddressSpace& space = vmm.space();
   const uint32_t index = space.reservation_at(Va{address});
   const Reservation* range = index == kNone ? nullptr : space.reservation(index);
   if (range == nullptr) return;
+  if (signal == SIGBUS) return explain_shortage(vmm, *range, address);
   const Direction direction = direction_of(context);
   Line()
       .text("plat error: VMM-Host-dereference: the host tried to ")
@@ -140,18 +165,17 @@ void explain(const Vmm& vmm, uint64_t address, const void* context) {
   Line().text(
       "  Device memory cannot be touched from the host. Copy with aclrtMemcpy, or set "
       "PLAT_HOST_ACCESS=allow.");
-  Line().text("  Stack:");
-  void* frames[48];
-  const int depth = backtrace(frames, 48);
-  backtrace_symbols_fd(frames, depth, STDERR_FILENO);
+  print_stack();
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   const Vmm* vmm = watched.load(std::memory_order_acquire);
   // A fault that a process sent (kill) has no address.
-  if (vmm != nullptr && info->si_code > 0) explain(*vmm, reinterpret_cast<uint64_t>(info->si_addr), context);
+  if (vmm != nullptr && info->si_code > 0)
+    explain(*vmm, signal, reinterpret_cast<uint64_t>(info->si_addr), context);
   errno = saved_errno;
+  const struct sigaction& previous = signal == SIGBUS ? previous_bus : previous_segv;
   if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
     previous.sa_sigaction(signal, info, context);
   } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
@@ -159,7 +183,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     // true place.
     struct sigaction fallback {};
     fallback.sa_handler = SIG_DFL;
-    sigaction(SIGSEGV, &fallback, nullptr);
+    sigaction(signal, &fallback, nullptr);
     if (info->si_code <= 0) raise(signal);
   } else {
     previous.sa_handler(signal);
@@ -178,7 +202,8 @@ void explain_host_faults(const Vmm& vmm) {
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous);
+    sigaction(SIGSEGV, &action, &previous_segv);
+    sigaction(SIGBUS, &action, &previous_bus);
   });
 }
 

@@ -21,9 +21,10 @@ std::string bank_name(uint32_t bank) {
 Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical& physical) {
   const uint32_t index = space_.reservation_at(start);
   Reservation* range = index == kNone ? nullptr : space_.reservation(index);
-  if (range == nullptr || range->internal)
-    return fail(RuleId::MapOutside, "virPtr", "{:#x} is {}", start.value,
-                range == nullptr ? "in no reservation" : "memory of another kind");
+  if (range == nullptr) return fail(RuleId::MapOutside, "virPtr", "{:#x} is in no reservation", start.value);
+  if (range->internal)
+    return fail(RuleId::MapKind, "virPtr", "{:#x} lies in a block of another call that starts at {:#x}",
+                start.value, range->start.load(std::memory_order_relaxed));
   const uint64_t page_bytes = physical.page_bytes;
   if (!is_aligned(start.value, page_bytes) || !is_aligned(size_bytes, page_bytes))
     return fail(RuleId::MapAligned, is_aligned(size_bytes, page_bytes) ? "virPtr" : "size",
@@ -61,9 +62,12 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
       range->origin == Origin::None || range->origin == origin, RuleId::MapMixedOrigin, "handle",
       "the reservation at {:#x} holds {} memory, the handle is {}", range_start,
       range->origin == Origin::Own ? "own" : "imported", origin == Origin::Own ? "an own one" : "imported"));
-  PLAT_TRY(report::check_soft(range->huge_page_flag, RuleId::MapPageFlag, "virPtr",
-                              "the reservation at {:#x} was made with flags 0, the handle has huge pages",
-                              range_start));
+  const auto attribute = static_cast<aclrtMemAttr>(physical.bank->ledger().record(physical.block).attribute);
+  PLAT_TRY(report::check_soft(range->huge_page_flag != asks_normal_pages(attribute), RuleId::MapPageFlag,
+                              "virPtr",
+                              "the reservation at {:#x} was made with flags {}, the handle with "
+                              "memAttr {}",
+                              range_start, range->huge_page_flag ? 1 : 0, static_cast<int>(attribute)));
   return Target{index, range};
 }
 
@@ -142,8 +146,7 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
   uint64_t offset = 0;
   ledger.for_each_page(mapping.block, [&](uint32_t page) {
     if (offset >= size_bytes) return;
-    // Whoever clears the block later must know that something may be there.
-    ledger.page(page).committed.store(device::PageState::Taken, std::memory_order_release);
+    bank->expose(page);
     if (!runs.empty() && runs.back().first_page + runs.back().pages == page)
       runs.back().pages += 1;
     else
@@ -257,7 +260,12 @@ Result<> Vmm::set_access(Va start, uint64_t size_bytes, std::span<const aclrtMem
       mapping->size_bytes.load(std::memory_order_relaxed) != size_bytes)
     return fail(RuleId::AccessRange, "virPtr", "[{:#x}, {:#x}) is not one mapping", start.value,
                 start.value + size_bytes);
-  const bool host_owned = mapping->bank.load(std::memory_order_relaxed) == kHostBank;
+  const uint32_t owner = mapping->bank.load(std::memory_order_relaxed);
+  const bool host_owned = owner == kHostBank;
+  if (!host_owned && (devices & ~(uint64_t{1} << owner)) != 0 && !node_.product().peer_access)
+    return fail(RuleId::ProductSupport, "desc",
+                "{} has no peer access, and the memory at {:#x} is of device {}", node_.product().soc_name,
+                start.value, node_.logical_id(owner));
   if (host && host_owned && mapping->host_access.load(std::memory_order_relaxed))
     return fail(RuleId::AccessHostToHost, "desc", "the memory at {:#x} lies on the host", start.value);
   if (host && !mapping->host_access.load(std::memory_order_relaxed)) {
@@ -324,8 +332,8 @@ Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, uint32_t block
   Region region;
   region.start = Va{range.start.load(std::memory_order_relaxed)};
   region.size_bytes = request.size_bytes;
-  const auto installed = install(region.start, request.size_bytes, reservation, *bank, block,
-                                 MappingKind::Region, kNone, true, request.sub_blocks, &region.mapping);
+  const auto installed = install(region.start, request.size_bytes, reservation, *bank, block, request.kind,
+                                 kNone, true, request.sub_blocks, &region.mapping);
   if (!installed) {
     space_.release(reservation);
     return forward(installed.error());

@@ -35,6 +35,11 @@ bool is_giant(aclrtMemAttr attribute) {
   return attribute == ACL_HBM_MEM_HUGE1G || attribute == ACL_MEM_HUGE1G || attribute == ACL_MEM_P2P_HUGE1G;
 }
 
+bool asks_normal_pages(aclrtMemAttr attribute) {
+  return attribute == ACL_DDR_MEM_NORMAL || attribute == ACL_HBM_MEM_NORMAL || attribute == ACL_MEM_NORMAL ||
+         attribute == ACL_DDR_MEM_P2P_NORMAL || attribute == ACL_MEM_P2P_NORMAL;
+}
+
 Physical* PhysicalTable::add(PhysicalHandle& handle, uint32_t& index) {
   index = table_.take();
   Physical* entry = table_.find(index);
@@ -147,6 +152,8 @@ aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType l
     case ACL_DDR_MEM_NORMAL:
     case ACL_HBM_MEM_NORMAL:
       return ACL_MEM_NORMAL;
+    case ACL_DDR_MEM_P2P_HUGE:
+      return ACL_MEM_P2P_HUGE;
     case ACL_MEM_P2P_NORMAL:
       return ACL_DDR_MEM_P2P_NORMAL;
     default:

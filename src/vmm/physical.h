@@ -46,6 +46,7 @@ class PhysicalTable {
   // The entry that holds a block, if there is one; UINT32_MAX otherwise.
   uint32_t find_block(const device::Bank* bank, uint32_t block);
   uint32_t live() const { return table_.live(); }
+  uint32_t size() const { return table_.size(); }
 
  private:
   core::StableArray<Physical> table_;
@@ -63,5 +64,7 @@ aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType l
 
 inline constexpr uint64_t kGiantPageBytes = uint64_t{1} << 30;
 bool is_giant(aclrtMemAttr attribute);
+// Whether 4 KiB pages were asked for; huge ones are given all the same.
+bool asks_normal_pages(aclrtMemAttr attribute);
 
 }  // namespace plat::vmm

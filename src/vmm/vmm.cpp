@@ -51,6 +51,10 @@ Result<Va> Vmm::reserve_cross_server(uint64_t size_bytes, Va expected) {
                 node_.product().soc_name);
   if (expected.value < device::kWindowEnd)
     return fail(RuleId::ReserveNoUc, "expectPtr", "expectPtr is {:#x}", expected.value);
+  constexpr uint64_t kAddressEnd = uint64_t{1} << core::kAddressBits;
+  if (size_bytes > kAddressEnd || expected.value > kAddressEnd - size_bytes)
+    return fail(RuleId::ReserveNoUc, "expectPtr", "{} at {:#x} end above {}", format_bytes(size_bytes),
+                expected.value, format_bytes(kAddressEnd));
   if (!is_aligned(size_bytes, kGiantPageBytes) || !is_aligned(expected.value, kGiantPageBytes))
     return fail(RuleId::ReserveNoUcSize, "size", "size is {} bytes at {:#x}", size_bytes, expected.value);
   const std::lock_guard lock(mutex_);
@@ -130,16 +134,20 @@ Result<> Vmm::free(PhysicalHandle handle) {
     physical.references -= 1;
     bank = physical.bank;
     block = physical.block;
-    const bool last_of_owner = physical.references == physical.map_references;
-    if (last_of_owner && physical.exported && report::generation() == rules::Generation::V3) {
-      const device::Ledger::Lock ledger_lock(bank->ledger());
-      bank->ledger().record(block).share_secret = 0;  // the newer driver withdraws the number with the handle
-    }
+    if (physical.references == physical.map_references) withdraw_number(physical);
     if (physical.references > 0) return {};
     handles_.remove(index);
   }
   bank->release(block);
   return {};
+}
+
+// The newer driver ends the number of an exported handle with the handle, while mappings live on.
+void Vmm::withdraw_number(Physical& physical) {
+  if (!physical.exported || report::generation() != rules::Generation::V3) return;
+  physical.exported = false;
+  const device::Ledger::Lock ledger_lock(physical.bank->ledger());
+  physical.bank->ledger().record(physical.block).share_secret = 0;
 }
 
 // A mapping let go of its handle. mutex_ is held.
@@ -182,8 +190,11 @@ Result<PhysicalHandle> Vmm::retain(Va start) {
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(start);
   const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+  if (mapping == nullptr && space_.reservation_at(start) != kNone)
+    return fail(RuleId::RetainUnmapped, "virPtr", "{:#x} is reserved, and nothing is mapped there",
+                start.value);
   if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client)
-    return fail(RuleId::RetainStart, "virPtr", "nothing is mapped at {:#x}", start.value);
+    return fail(RuleId::RetainStart, "virPtr", "{:#x} is in no mapping of aclrtMapMem", start.value);
   const uint64_t mapping_start = mapping->start.load(std::memory_order_relaxed);
   // The newer driver finds the mapping around any address.
   if (mapping_start != start.value && report::generation() == rules::Generation::V2)

@@ -49,6 +49,10 @@ class Vmm {
   Result<> set_link(PhysicalHandle handle, uint32_t link);
   Result<> map_selected_link(Va target, uint64_t size_bytes, Va source);
 
+  // Takes down all that clients made on a device (or kHostBank): mappings, physical handles, and the
+  // reservations that are bound to it; those that are bound to nothing with kNone. Regions of malloc/ stay.
+  void release_device(uint32_t bank);
+
   // For share/: the table of handles and the lock that guards it.
   std::mutex& mutex() { return mutex_; }
   PhysicalTable& handles() { return handles_; }
@@ -67,6 +71,7 @@ class Vmm {
     uint32_t bank = 0;
     device::BlockInfo info;
     const SubBlocks* sub_blocks = nullptr;
+    MappingKind kind = MappingKind::Region;
   };
   Result<Region> create_region(const RegionRequest& request);
   // A region over a block that this process already holds (an import); takes over the hold, keeps it on
@@ -96,6 +101,7 @@ class Vmm {
   Result<Leftover> unmap_locked(Va start);
   Result<> expose_to_host(Mapping& mapping);
   Leftover drop_reference(uint32_t handle_index);
+  static void withdraw_number(Physical& physical);
 
   device::Node& node_;
   std::mutex mutex_;  // guards everything below

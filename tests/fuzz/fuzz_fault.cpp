@@ -33,8 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < 20; ++i) {
     fault::begin_call("aclrtMalloc");
     fault::take_delay();
-    (void)fault::allow_allocation(uint64_t{1} << 21, uint64_t{1} << 21);
-    require(fault::capacity_left(1000) <= 1000);
+    (void)fault::allow_allocation(0, uint64_t{1} << 21, uint64_t{1} << 21);
+    require(fault::capacity_left(0, 1000) <= 1000);
   }
   return 0;
 }

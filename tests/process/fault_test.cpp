@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "support/directory.h"
 #include "support/machine.h"
 
 namespace plat::test {
@@ -172,6 +173,22 @@ TEST(HostFault, AllowedAccessDoesNotFault) {
     if (memory[3_MiB] != 9 || memory[0] != 0) _exit(1);
   });
   EXPECT_EQ(ending.status, 0) << ending.output;
+}
+
+// The host may touch it, but there is nothing to touch.
+TEST(HostFault, PageThatTheMachineHasNoMemoryForIsExplained) {
+  const Directory directory;
+  const Ending ending = run([&] {
+    setenv("PLAT_NODE", "small", 1);
+    setenv("PLAT_HOST_ACCESS", "allow", 1);
+    directory.limit("40m");
+    aclrtSetDevice(0);
+    auto* memory = static_cast<volatile char*>(map_new(60_MiB));
+    for (uint64_t at = 0; at < 60_MiB; at += 4096) memory[at] = 1;
+  });
+  EXPECT_NE(ending.status, 0);
+  EXPECT_NE(ending.output.find("MEM-Machine-memory"), std::string::npos) << ending.output;
+  EXPECT_NE(ending.output.find("of the mapping of 62914560 bytes"), std::string::npos) << ending.output;
 }
 
 }  // namespace

@@ -8,9 +8,12 @@ namespace plat::kill_test {
 
 inline constexpr unsigned kWorkers = 4;
 inline constexpr unsigned kOffers = 32;
+inline constexpr unsigned kKeyWords = 8;  // 64 characters
 
 struct Board {
   std::atomic<uint64_t> offers[kOffers];  // shareable numbers that anybody may import
+  // IPC keys; half of one and half of another is a key that nobody knows.
+  std::atomic<uint64_t> keys[kOffers][kKeyWords];
   std::atomic<uint32_t>
       pause;  // odd: workers stop between two calls and report; each pause has its own number
   struct Worker {

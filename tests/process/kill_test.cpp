@@ -50,10 +50,11 @@ class Supervisor {
   ~Supervisor() {
     unlink(board_path_.c_str());
     unlink(node_->control_path(0).c_str());
+    unlink(node_->control_path(device::kHostBank).c_str());
   }
 
-  device::Ledger& ledger() {
-    const auto bank = node_->bank(0);
+  device::Ledger& ledger(uint32_t number = 0) {
+    const auto bank = node_->bank(number);
     EXPECT_TRUE(bank) << bank.error().detail;
     return (*bank)->ledger();
   }
@@ -64,6 +65,7 @@ class Supervisor {
     worker.pid = 0;
     crashes_itself_[number] = random_() % 2 == 0;
     const std::string crash = crashes_itself_[number] ? "any:" + std::to_string(1 + random_() % 400) : "";
+    const char* const host_access = random_() % 2 == 0 ? "allow" : "deny";
     const std::string seed = std::to_string(random_());
     const std::string index = std::to_string(number);
     pids_[number] = fork();
@@ -72,7 +74,7 @@ class Supervisor {
     setenv("PLAT_NODE", node_name_.c_str(), 1);
     setenv("PLAT_CAPACITY", "128MiB", 1);
     setenv("PLAT_DEVICES", "1", 1);
-    setenv("PLAT_HOST_ACCESS", "allow", 1);
+    setenv("PLAT_HOST_ACCESS", host_access, 1);
     setenv("PLAT_LOG", "off", 1);
     setenv("PLAT_CRASH", crash.c_str(), 1);
     execl(KILL_WORKER, "kill_worker", board_path_.c_str(), index.c_str(), seed.c_str(), nullptr);
@@ -133,6 +135,9 @@ class Supervisor {
     }
     EXPECT_EQ(ledger().usage().free_bytes, 128u << 20);
     EXPECT_EQ(ledger().verify(), "");
+    const device::Usage host = ledger(device::kHostBank).usage();
+    EXPECT_EQ(host.free_bytes, host.total_bytes);
+    EXPECT_EQ(ledger(device::kHostBank).verify(), "");
     struct stat info {};
     EXPECT_EQ(fstat(ledger().data_fd(), &info), 0);
     EXPECT_EQ(info.st_blocks, 0) << "memory of the dead was not given back to the system";

@@ -19,13 +19,14 @@
 namespace {
 
 using plat::kill_test::Board;
+using plat::kill_test::kKeyWords;
 using plat::kill_test::kOffers;
 
 constexpr uint64_t kPage = 2 << 20;
 
 struct Block {
   aclrtDrvMemHandle handle;
-  uint64_t* memory;  // mapped, the host may touch it
+  uint64_t* memory;  // mapped
   uint64_t size;
   uint64_t tag;  // 0: imported, its content belongs to somebody else
 };
@@ -51,8 +52,12 @@ class Worker {
         offer_one();
       else if (dice < 95)
         import_one();
+      else if (dice < 97)
+        offer_key();
+      else if (dice < 98)
+        import_key();
       else if (dice < 99)
-        use_key();
+        use_host_memory();
       else
         ask();
       me_.operations.fetch_add(1);
@@ -71,6 +76,7 @@ class Worker {
     if (pause % 2 == 0) return;
     uint64_t held = 0;
     for (const Block& block : blocks_) held += block.size;
+    held += keyed_.size() * kPage;
     me_.held_bytes.store(held);
     me_.paused_at.store(pause);
     while (board_.pause.load() == pause) sched_yield();
@@ -99,9 +105,9 @@ class Worker {
     block.tag = random_() | 1;
     for (uint64_t at = 0; at < block.size; at += kPage) {
       uint64_t* first = block.memory + at / sizeof(uint64_t);
-      if (first[0] != 0 || first[100] != 0) me_.corruptions.fetch_add(1);
-      first[0] = block.tag;
-      first[100] = block.tag + at;
+      if (read(first) != 0 || read(first + 100) != 0) me_.corruptions.fetch_add(1);
+      write(first, block.tag);
+      write(first + 100, block.tag + at);
     }
     blocks_.push_back(block);
   }
@@ -110,12 +116,37 @@ class Worker {
     if (block.tag == 0) return;
     for (uint64_t at = 0; at < block.size; at += kPage) {
       const uint64_t* first = block.memory + at / sizeof(uint64_t);
-      if (first[0] != block.tag || first[100] != block.tag + at) me_.corruptions.fetch_add(1);
+      if (read(first) != block.tag || read(first + 100) != block.tag + at) me_.corruptions.fetch_add(1);
     }
   }
 
   void check_one() {
-    if (!blocks_.empty()) check(blocks_[random_() % blocks_.size()]);
+    if (blocks_.empty()) return;
+    const Block& block = blocks_[random_() % blocks_.size()];
+    check(block);
+    aclrtDrvMemHandle handle = nullptr;
+    expect(aclrtMemRetainAllocationHandle(block.memory, &handle), "aclrtMemRetainAllocationHandle");
+    aclrtMemAccessDesc access{};
+    access.flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+    access.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+    expect(aclrtMemSetAccess(block.memory, block.size, &access, 1), "aclrtMemSetAccess");
+    expect(aclrtFreePhysical(handle), "aclrtFreePhysical of a retained handle");
+  }
+
+  // Where the host may not, the library does it.
+  uint64_t read(const uint64_t* address) {
+    if (host_access_) return *address;
+    uint64_t value = 0;
+    expect(aclrtMemcpy(&value, sizeof value, address, sizeof value, ACL_MEMCPY_DEVICE_TO_HOST),
+           "aclrtMemcpy from the device");
+    return value;
+  }
+  void write(uint64_t* address, uint64_t value) {
+    if (host_access_)
+      *address = value;
+    else
+      expect(aclrtMemcpy(address, sizeof value, &value, sizeof value, ACL_MEMCPY_HOST_TO_DEVICE),
+             "aclrtMemcpy to the device");
   }
 
   void free_one() {
@@ -134,26 +165,65 @@ class Worker {
     expect(aclrtReleaseMemAddress(block.memory), "aclrtReleaseMemAddress");
   }
 
-  // A block, a copy to it and back, a key with a whitelist, all given back. Blocks in small pages come and go
-  // within the pages that a process keeps, so these are large ones: the accounts must agree between any two
-  // calls.
-  void use_key() {
+  // A block with a key and a whitelist, which others may import; some later one is freed. Blocks in small
+  // pages come and go within the pages that a process keeps, so these are large ones: the accounts must agree
+  // between any two calls.
+  void offer_key() {
+    if (keyed_.size() >= 4) {
+      const Keyed old = keyed_.front();
+      keyed_.erase(keyed_.begin());
+      if (read(old.memory) != old.tag) me_.corruptions.fetch_add(1);
+      if (random_() % 2 == 0) expect(aclrtIpcMemClose(old.key.c_str()), "aclrtIpcMemClose");
+      expect(aclrtFree(old.memory), "aclrtFree");
+    }
     void* memory = nullptr;
-    const aclError code = aclrtMalloc(&memory, kPage, ACL_MEM_MALLOC_HUGE_ONLY);
+    const aclError code = aclrtMalloc(&memory, kPage - 4096, ACL_MEM_MALLOC_HUGE_ONLY);
     if (code == ACL_ERROR_RT_MEMORY_ALLOCATION) return;
     expect(code, "aclrtMalloc");
     if (code != ACL_SUCCESS) return;
-    const uint64_t written = random_();
-    uint64_t read = 0;
-    expect(aclrtMemcpy(memory, 8, &written, 8, ACL_MEMCPY_HOST_TO_DEVICE), "aclrtMemcpy to the device");
+    Keyed keyed{static_cast<uint64_t*>(memory), random_(), ""};
+    write(keyed.memory, keyed.tag);
     char key[65] = {};
-    expect(aclrtIpcMemGetExportKey(memory, kPage, key, sizeof key, 0), "aclrtIpcMemGetExportKey");
+    expect(aclrtIpcMemGetExportKey(memory, kPage - 4096, key, sizeof key, 0), "aclrtIpcMemGetExportKey");
     std::vector<int32_t> everybody = peers();
     expect(aclrtIpcMemSetImportPid(key, everybody.data(), everybody.size()), "aclrtIpcMemSetImportPid");
-    if (random_() % 2 == 0) expect(aclrtIpcMemClose(key), "aclrtIpcMemClose");
-    expect(aclrtMemcpy(&read, 8, memory, 8, ACL_MEMCPY_DEVICE_TO_HOST), "aclrtMemcpy from the device");
-    if (read != written) me_.corruptions.fetch_add(1);
-    expect(aclrtFree(memory), "aclrtFree");
+    keyed.key = key;
+    keyed_.push_back(keyed);
+    auto& offer = board_.keys[random_() % kOffers];
+    for (unsigned word = 0; word < kKeyWords; ++word) {
+      uint64_t part = 0;
+      std::memcpy(&part, key + word * sizeof part, sizeof part);
+      offer[word].store(part);
+    }
+  }
+
+  // It may be closed, freed, ours, or not for us.
+  void import_key() {
+    char key[65] = {};
+    const auto& offer = board_.keys[random_() % kOffers];
+    for (unsigned word = 0; word < kKeyWords; ++word) {
+      const uint64_t part = offer[word].load();
+      std::memcpy(key + word * sizeof part, &part, sizeof part);
+    }
+    void* memory = nullptr;
+    if (aclrtIpcMemImportByKey(&memory, key, 0) != ACL_SUCCESS) return;
+    read(static_cast<uint64_t*>(memory));
+    expect(aclrtIpcMemClose(key), "aclrtIpcMemClose of an import");
+  }
+
+  void use_host_memory() {
+    aclrtPhysicalMemProp prop{};
+    prop.memAttr = ACL_MEM_HUGE;
+    prop.location.type = ACL_MEM_LOCATION_TYPE_HOST;
+    Block block{};
+    block.size = kPage;
+    expect(aclrtMallocPhysical(&block.handle, kPage, &prop, 0), "aclrtMallocPhysical on the host");
+    if (block.handle == nullptr || !map(block)) return;
+    if (*block.memory != 0) me_.corruptions.fetch_add(1);
+    *block.memory = random_();
+    expect(aclrtUnmapMem(block.memory), "aclrtUnmapMem");
+    expect(aclrtFreePhysical(block.handle), "aclrtFreePhysical");
+    expect(aclrtReleaseMemAddress(block.memory), "aclrtReleaseMemAddress");
   }
 
   void offer_one() {
@@ -205,6 +275,13 @@ class Worker {
   Board::Worker& me_;
   std::mt19937_64 random_;
   std::vector<Block> blocks_;
+  struct Keyed {
+    uint64_t* memory;
+    uint64_t tag;
+    std::string key;
+  };
+  std::vector<Keyed> keyed_;
+  const bool host_access_ = std::string(getenv("PLAT_HOST_ACCESS")) == "allow";
 };
 
 }  // namespace

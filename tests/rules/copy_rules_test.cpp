@@ -30,6 +30,19 @@ RULE_BROKEN(CopyHole) {
   EXPECT_OK(aclrtMemcpyAsync(offset(b.va, 4_MiB), 16, b.pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
   EXPECT_BREAKS(aclrtSynchronizeStream(b.stream));
 }
+TEST(CopyHole, IsNotTakenForMemoryThatWasFreedThereBefore) {
+  rule_under_test() = RuleId::CopyHole;
+  run({}, [] {
+    Buffers b;
+    void* block = nullptr;
+    void* va = nullptr;
+    EXPECT_OK(aclrtMalloc(&block, 8_MiB, ACL_MEM_MALLOC_HUGE_ONLY));
+    EXPECT_OK(aclrtFree(block));
+    EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, block, 0));
+    EXPECT_EQ(va, block);
+    EXPECT_BREAKS(aclrtMemcpy(va, 16, b.pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE));
+  });
+}
 RULE_KEPT(CopyHole) {
   Buffers b;
   b.map();
@@ -136,6 +149,39 @@ RULE_BROKEN(CopyVmmPeer, {"PLAT_RULES", "COPY-Peer-VMM-async=error"}) {
 RULE_KEPT(CopyVmmPeer, {"PLAT_RULES", "COPY-Peer-VMM-async=error"}) {
   Buffers b;
   EXPECT_OK(aclrtMapMem(b.va, 2_MiB, 0, physical(2_MiB, device_prop(1)), 0));
+  EXPECT_OK(aclrtMemcpyAsync(b.va, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, b.stream));
+  EXPECT_OK(aclrtSynchronizeStream(b.stream));
+}
+
+// A block on device 1, beside those on device 0.
+void* block_on_device_1() {
+  void* block = nullptr;
+  EXPECT_OK(aclrtSetDevice(1));
+  EXPECT_OK(aclrtMalloc(&block, 2_MiB, ACL_MEM_MALLOC_HUGE_FIRST));
+  EXPECT_OK(aclrtSetDevice(0));
+  return block;
+}
+RULE_BROKEN(CopyPeer, {"PLAT_RULES", "COPY-Peer-access=error"}) {
+  Buffers b;
+  void* far = block_on_device_1();
+  EXPECT_BREAKS(aclrtMemcpy(far, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
+  EXPECT_OK(aclrtDeviceEnablePeerAccess(1, 0));
+  EXPECT_OK(aclrtMemcpy(far, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
+  EXPECT_OK(aclrtDeviceDisablePeerAccess(1));
+  EXPECT_BREAKS(aclrtMemcpy(b.device, 16, far, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
+}
+RULE_KEPT(CopyPeer, {"PLAT_RULES", "COPY-Peer-access=error"}) {
+  Buffers b;
+  void* far = block_on_device_1();
+  EXPECT_OK(aclrtDeviceEnablePeerAccess(1, 0));
+  EXPECT_OK(aclrtMemcpyAsync(far, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, b.stream));
+  EXPECT_OK(aclrtSynchronizeStream(b.stream));
+  EXPECT_OK(aclrtDeviceDisablePeerAccess(1));
+  EXPECT_OK(aclrtMapMem(b.va, 2_MiB, 0, physical(2_MiB, device_prop(1)), 0));
+  aclrtMemAccessDesc access{};
+  access.flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+  access.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+  EXPECT_OK(aclrtMemSetAccess(b.va, 2_MiB, &access, 1));
   EXPECT_OK(aclrtMemcpyAsync(b.va, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, b.stream));
   EXPECT_OK(aclrtSynchronizeStream(b.stream));
 }

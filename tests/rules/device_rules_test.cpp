@@ -187,6 +187,16 @@ TEST(Products, RefuseWhatTheyLack) {
     EXPECT_BREAKS(
         aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM, &granularity));
   });
+  run({{"PLAT_PRODUCT", "200i-a2"}}, [] {
+    Memory m;
+    m.map();
+    aclrtMemAccessDesc access{};
+    access.flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+    access.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+    EXPECT_OK(aclrtMemSetAccess(m.va, 2_MiB, &access, 1));
+    access.location.id = 1;
+    EXPECT_BREAKS(aclrtMemSetAccess(m.va, 2_MiB, &access, 1));
+  });
   run({{"PLAT_PRODUCT", "200"}}, [] {
     void* va = nullptr;
     EXPECT_BREAKS(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 0));

@@ -163,6 +163,8 @@ RULE_KEPT(ReserveBeyond) {
 RULE_BROKEN(ReserveNoUc, {"PLAT_PRODUCT", "a3"}) {
   void* va = nullptr;
   EXPECT_BREAKS(aclrtReserveMemAddressNoUCMemory(&va, 1_GiB, 0, nullptr, 0));
+  EXPECT_BREAKS(aclrtReserveMemAddressNoUCMemory(&va, 1_GiB, 0, at(128_TiB), 0));
+  EXPECT_BREAKS(aclrtReserveMemAddressNoUCMemory(&va, 2_GiB, 0, at(127_TiB + 1023_GiB), 0));
 }
 RULE_BROKEN(ReserveNoUcSize, {"PLAT_PRODUCT", "a3"}) {
   void* va = nullptr;
@@ -382,6 +384,19 @@ RULE_KEPT(MapOutside) {
   EXPECT_OK(aclrtMapMem(offset(m.va, 14_MiB), 2_MiB, 0, m.handle, 0));
 }
 
+RULE_BROKEN(MapKind) {
+  Memory m;
+  void* block = nullptr;
+  EXPECT_OK(aclrtMalloc(&block, 4_MiB, ACL_MEM_MALLOC_HUGE_ONLY));
+  EXPECT_BREAKS(aclrtMapMem(block, 2_MiB, 0, m.handle, 0));
+  EXPECT_BREAKS(aclrtMapMem(offset(block, 2_MiB), 2_MiB, 0, m.handle, 0));
+  EXPECT_OK(aclrtFree(block));
+}
+RULE_KEPT(MapKind) {
+  Memory m;
+  m.map();
+}
+
 RULE_BROKEN(MapPastEnd) {
   Memory m;
   EXPECT_BREAKS(aclrtMapMem(offset(m.va, 14_MiB), 4_MiB, 0, physical(4_MiB), 0));
@@ -463,12 +478,16 @@ RULE_KEPT(MapPageType, {"PLAT_CAPACITY", "2GiB"}) {
 RULE_BROKEN(MapPageFlag, {"PLAT_RULES", "VMM-Map-page-flag=error"}) {
   Memory m;
   EXPECT_BREAKS(aclrtMapMem(m.va, 2_MiB, 0, m.handle, 0));
+  void* va = nullptr;
+  EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 1));
+  EXPECT_BREAKS(aclrtMapMem(va, 2_MiB, 0, physical(2_MiB, device_prop(0, ACL_HBM_MEM_NORMAL)), 0));
 }
 RULE_KEPT(MapPageFlag, {"PLAT_RULES", "VMM-Map-page-flag=error"}) {
   Memory m;
   void* va = nullptr;
   EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 1));
   EXPECT_OK(aclrtMapMem(va, 2_MiB, 0, m.handle, 0));
+  EXPECT_OK(aclrtMapMem(m.va, 2_MiB, 0, physical(2_MiB, device_prop(0, ACL_MEM_NORMAL)), 0));
 }
 
 RULE_BROKEN(UnmapUnknown) {
@@ -657,10 +676,25 @@ RULE_KEPT(GranularityOption) {
   EXPECT_EQ(granularity, 1_GiB);
 }
 
-RULE_BROKEN(RetainStart) {
+RULE_BROKEN(RetainUnmapped, {"PLAT_PRODUCT", "950"}) {
   Memory m;
   aclrtDrvMemHandle handle = nullptr;
   EXPECT_BREAKS(aclrtMemRetainAllocationHandle(m.va, &handle));
+  m.map();
+  EXPECT_OK(aclrtUnmapMem(m.va));
+  EXPECT_BREAKS(aclrtMemRetainAllocationHandle(m.va, &handle));
+}
+RULE_KEPT(RetainUnmapped) {
+  Memory m;
+  m.map();
+  aclrtDrvMemHandle handle = nullptr;
+  EXPECT_OK(aclrtMemRetainAllocationHandle(m.va, &handle));
+}
+
+RULE_BROKEN(RetainStart) {
+  Memory m;
+  aclrtDrvMemHandle handle = nullptr;
+  EXPECT_BREAKS(aclrtMemRetainAllocationHandle(at(1_TiB), &handle));
   EXPECT_OK(aclrtMapMem(m.va, 4_MiB, 0, physical(4_MiB), 0));
   EXPECT_BREAKS(aclrtMemRetainAllocationHandle(offset(m.va, 2_MiB), &handle));
 }

@@ -42,10 +42,11 @@ inline uint64_t used_bytes() {
   return total_bytes - free_bytes;
 }
 
-inline aclrtDrvMemHandle allocate(size_t size_bytes) {
+inline aclrtDrvMemHandle allocate(size_t size_bytes, uint32_t device = 0) {
   aclrtPhysicalMemProp prop{};
   prop.memAttr = ACL_HBM_MEM_HUGE;
   prop.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+  prop.location.id = device;
   aclrtDrvMemHandle handle = nullptr;
   return aclrtMallocPhysical(&handle, size_bytes, &prop, 0) == ACL_SUCCESS ? handle : nullptr;
 }

@@ -81,4 +81,9 @@ Peer::~Peer() {
   channel_.close();
 }
 
+void in_child(const std::function<void()>& body) {
+  Peer child([&](Channel&) { body(); });
+  EXPECT_TRUE(child.join());
+}
+
 }  // namespace plat::test

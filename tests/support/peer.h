@@ -39,4 +39,7 @@ class Peer {
   pid_t pid_ = -1;
 };
 
+// A test that starts its own first ACL call: expectations that fail there fail here.
+void in_child(const std::function<void()>& body);
+
 }  // namespace plat::test

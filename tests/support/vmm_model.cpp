@@ -26,6 +26,7 @@ int normalised(int attribute, bool on_device) {
   }
   if (attribute == 2 || attribute == 4) return 13;
   if (attribute == 3 || attribute == 5) return 12;
+  if (attribute == 6) return 16;
   return attribute == 15 ? 7 : attribute;
 }
 

@@ -62,6 +62,7 @@ Verdict VmmModel::retain(uint64_t va, const void* output, uint64_t& handle) {
   if (va == 0 || output == nullptr) return broken(RuleId::ArgNull, 100000);
   uint64_t start = 0;
   const Mapping* mapping = mapping_around(va, &start);
+  if (mapping == nullptr && around(va) != reservations_.end()) return broken(RuleId::RetainUnmapped, 507899);
   if (mapping == nullptr || (start != va && !is_v3())) return broken(RuleId::RetainStart, 507899, 107000);
   handle = mapping->handle;
   blocks_.at(handle).references += 1;

@@ -1,7 +1,7 @@
 """pyACL over libascendcl.so: functions return their outputs and, last, ret."""
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import himpi as himpi, media as media, rt as rt, util as util
+from . import himpi as himpi, mdl as mdl, media as media, prof as prof, rt as rt, util as util
 
 def app_log(level: int, function: str, file: str, line: int, text: str) -> None: ...
 def finalize() -> int: ...
@@ -9,7 +9,21 @@ def finalize_reference() -> Tuple[int, int]: ...
 def get_recent_err_msg() -> str: ...
 def get_soc_name() -> Optional[str]: ...
 def init(config_path: Optional[str] = None) -> int: ...
+def sys_get_version_num(pkg_name: str) -> Tuple[int, int]: ...
+def sys_get_version_str(pkg_name: str) -> Tuple[str, int]: ...
 
+ACL_AICORE_ARITHMETIC_UTILIZATION: int
+ACL_AICORE_L0B_AND_WIDTH: int
+ACL_AICORE_L2_CACHE: int
+ACL_AICORE_MEMORY_ACCESS: int
+ACL_AICORE_MEMORY_BANDWIDTH: int
+ACL_AICORE_MEMORY_UB: int
+ACL_AICORE_NONE: int
+ACL_AICORE_PIPE_EXECUTE_UTILIZATION: int
+ACL_AICORE_PIPE_UTILIZATION: int
+ACL_AICORE_RESOURCE_CONFLICT_RATIO: int
+ACL_CALLBACK_BLOCK: int
+ACL_CALLBACK_NO_BLOCK: int
 ACL_CONTINUE_ON_FAILURE: int
 ACL_DDR_MEM: int
 ACL_DDR_MEM_HUGE: int
@@ -298,6 +312,21 @@ ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT: int
 ACL_MEM_SHARE_HANDLE_TYPE_FABRIC: int
 ACL_MEM_TYPE_HIGH_BAND_WIDTH: int
 ACL_MEM_TYPE_LOW_BAND_WIDTH: int
+ACL_PROF_ACL_API: int
+ACL_PROF_AICORE_METRICS: int
+ACL_PROF_AICPU: int
+ACL_PROF_GE_API_L0: int
+ACL_PROF_GE_API_L1: int
+ACL_PROF_HCCL_TRACE: int
+ACL_PROF_L2CACHE: int
+ACL_PROF_MSPROFTX: int
+ACL_PROF_OP_ATTR: int
+ACL_PROF_RUNTIME_API: int
+ACL_PROF_TASK_MEMORY: int
+ACL_PROF_TASK_TIME: int
+ACL_PROF_TASK_TIME_L0: int
+ACL_PROF_TASK_TIME_L2: int
+ACL_PROF_TRAINING_TRACE: int
 ACL_RT_CMO_MAX_BARRIER_NUM: int
 ACL_RT_CMO_TYPE_FLUSH: int
 ACL_RT_CMO_TYPE_INVALID: int
@@ -359,6 +388,8 @@ ACL_RT_STREAM_WORK_SIZE: int
 ACL_RT_SUCCESS: int
 ACL_RT_VMM_EXPORT_FLAG_DEFAULT: int
 ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION: int
+ACL_STEP_END: int
+ACL_STEP_START: int
 ACL_STOP_ON_FAILURE: int
 ACL_STREAM_CPU_SCHEDULE: int
 ACL_STREAM_DEVICE_USE_ONLY: int

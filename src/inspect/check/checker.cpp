@@ -100,7 +100,7 @@ void Checker::dropped(const Object& object, const Event& event) {
 void Checker::finish() {
   if (options_.leaks && options_.ended)
     for (const Object& object : model_.objects())
-      if (object.lives()) leak(object, nullptr);
+      if (object.lives() && (!options_.is_leak || options_.is_leak(object))) leak(object, nullptr);
   report_growth();
   if (options_.has_max_live && totals_.live_bytes > options_.max_live) {
     Finding finding;

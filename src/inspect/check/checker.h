@@ -1,6 +1,7 @@
 // Looks at everything the model tells and finds what is wrong with it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@ struct CheckOptions {
   uint64_t max_peak = 0;   // bytes of device memory; 0: any
   uint64_t max_live = 0;
   bool has_max_live = false;
+  std::function<bool(const Object&)> is_leak;  // whether one that lives at the end counts; empty: all do
 };
 
 struct Totals {

@@ -10,7 +10,7 @@
 #include "os/file.h"
 
 #define MSTX_NO_IMPL
-#include "mstx/ms_tools_ext.h"
+#include "plat/mstx_ext.h"
 
 namespace plat {
 namespace {
@@ -42,6 +42,9 @@ class RegionsTest : public ::testing::Test {
     batch.regionCount = ranges.size();
     batch.regionDescArray = ranges.data();
     mstxMemRegionsRegister(nullptr, &batch);
+    return said();
+  }
+  std::string said() {
     const std::string log = os::read_small_file(std::getenv("PLAT_LOG_FILE")).value_or("");
     std::string rules;
     constexpr std::string_view kKey = "\"rule\":\"";
@@ -51,10 +54,14 @@ class RegionsTest : public ::testing::Test {
     }
     return rules;
   }
-  void take_back(size_t offset) {
+  mstxMemRegionRef_t region_at(size_t offset) const {
     mstxMemRegionRef_t region{};
     region.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
     region.pointer = static_cast<char*>(block_) + offset;
+    return region;
+  }
+  void take_back(size_t offset) {
+    const mstxMemRegionRef_t region = region_at(offset);
     mstxMemRegionsUnregisterBatch_t batch{1, &region};
     mstxMemRegionsUnregister(nullptr, &batch);
   }
@@ -82,6 +89,29 @@ TEST_F(RegionsTest, ARegionThatWasTakenBackIsNoNeighbour) {
 
 TEST_F(RegionsTest, ARegionKeepsItsPaddingInsideTheBlock) {
   EXPECT_EQ(breaches({{4032, 65}}), "MEM-Segment-room\n");
+}
+
+TEST_F(RegionsTest, ARegionThatGrowsIntoItsNeighbourIsSaid) {
+  EXPECT_EQ(breaches({{0, 1}, {64, 1}}), "");
+  const platMstxMemRegionSize_t size{region_at(0), 33};
+  const platMstxMemRegionsResizeBatch_t batch{sizeof(batch), 1, &size};
+  EXPECT_EQ(platMstxMemRegionsResize(nullptr, &batch), PLAT_MSTX_OK);
+  EXPECT_EQ(said(), "MEM-Segment-room\n");
+}
+
+TEST_F(RegionsTest, HostBlocksAreCheckedWhenTheyAreCut) {
+  char* host = nullptr;
+  ASSERT_EQ(aclrtMallocHost(reinterpret_cast<void**>(&host), 256), ACL_SUCCESS);
+  const auto copy = [&](size_t offset, size_t size) {
+    return aclrtMemcpy(host + offset, size, block_, size, ACL_MEMCPY_DEVICE_TO_HOST);
+  };
+  EXPECT_EQ(copy(0, 256), ACL_SUCCESS);  // the block itself, which is no segment
+  EXPECT_EQ(copy(64, 160), ACL_SUCCESS);
+  EXPECT_NE(copy(32, 32), ACL_SUCCESS);
+  EXPECT_EQ(std::string(aclGetRecentErrMsg()).rfind("MEM-Segment-start", 0), 0u) << aclGetRecentErrMsg();
+  EXPECT_NE(copy(64, 161), ACL_SUCCESS);
+  EXPECT_EQ(std::string(aclGetRecentErrMsg()).rfind("MEM-Segment-room", 0), 0u) << aclGetRecentErrMsg();
+  EXPECT_EQ(aclrtFreeHost(host), ACL_SUCCESS);
 }
 
 TEST_F(RegionsTest, CopiesAreCheckedToo) {

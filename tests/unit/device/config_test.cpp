@@ -111,6 +111,12 @@ TEST(Config, AnEmptyValueInAFileIsNone) {
   unlink(path.c_str());
 }
 
+TEST(Config, HostMemoryIsThatOfTheMachineWithinWhatALedgerHolds) {
+  EXPECT_EQ(host_capacity_of(3_GiB + 4096), 3_GiB);
+  EXPECT_EQ(host_capacity_of(0), 2_MiB);
+  EXPECT_EQ(host_capacity_of(6_TiB), kLargestCapacity);
+}
+
 TEST(Config, EverySettingIsDocumented) {
   for (const Setting& setting : settings()) {
     EXPECT_GT(std::string_view(setting.meaning).size(), 10u) << setting.key;

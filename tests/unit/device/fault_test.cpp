@@ -104,8 +104,8 @@ TEST(FaultPlan, GroupsAreWords) {
 TEST_F(FaultTest, NoPlanIsHealthy) {
   EXPECT_FALSE(armed());
   EXPECT_FALSE(begin_call("aclrtMalloc"));
-  EXPECT_TRUE(allow_allocation(1_GiB, 0));
-  EXPECT_EQ(capacity_left(5_GiB), 5_GiB);
+  EXPECT_TRUE(allow_allocation(0, 1_GiB, 0));
+  EXPECT_EQ(capacity_left(0, 5_GiB), 5_GiB);
 }
 
 TEST_F(FaultTest, FiresWhenItsClauseSays) {
@@ -154,16 +154,26 @@ TEST_F(FaultTest, EachCallIsCountedOnceWhateverTheThread) {
 
 TEST_F(FaultTest, CapacityShrinksOnceSoMuchWasAllocated) {
   arm(parse("capacity, after=8MiB, to=4MiB"), 1);
-  EXPECT_TRUE(allow_allocation(6_MiB, 0));
-  EXPECT_EQ(capacity_left(64_MiB), 64_MiB);
-  const auto refused = allow_allocation(4_MiB, 6_MiB);
+  EXPECT_TRUE(allow_allocation(0, 6_MiB, 0));
+  EXPECT_EQ(capacity_left(0, 64_MiB), 64_MiB);
+  const auto refused = allow_allocation(0, 4_MiB, 6_MiB);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().rule, RuleId::FaultCapacity);
-  EXPECT_EQ(capacity_left(64_MiB), 4_MiB);
-  EXPECT_TRUE(allow_allocation(2_MiB, 0));
-  EXPECT_TRUE(allow_allocation(2_MiB, 2_MiB));
-  EXPECT_FALSE(allow_allocation(2_MiB, 4_MiB));
-  EXPECT_FALSE(allow_allocation(8_MiB, 0));
+  EXPECT_EQ(capacity_left(0, 64_MiB), 4_MiB);
+  EXPECT_TRUE(allow_allocation(0, 2_MiB, 0));
+  EXPECT_TRUE(allow_allocation(0, 2_MiB, 2_MiB));
+  EXPECT_FALSE(allow_allocation(0, 2_MiB, 4_MiB));
+  EXPECT_FALSE(allow_allocation(0, 8_MiB, 0));
+}
+
+TEST_F(FaultTest, EachDeviceShrinksByItself) {
+  arm(parse("capacity, after=8MiB, to=4MiB"), 1);
+  EXPECT_TRUE(allow_allocation(0, 6_MiB, 0));
+  EXPECT_TRUE(allow_allocation(1, 6_MiB, 0));
+  EXPECT_FALSE(allow_allocation(1, 4_MiB, 6_MiB));
+  EXPECT_EQ(capacity_left(1, 64_MiB), 4_MiB);
+  EXPECT_EQ(capacity_left(0, 64_MiB), 64_MiB);
+  EXPECT_TRUE(allow_allocation(0, 2_MiB, 6_MiB));
 }
 
 TEST_F(FaultTest, ADelayIsTakenOnceByTheThreadThatMadeTheCall) {

@@ -1,6 +1,8 @@
 // Stream-ordered pools: which freed memory a stream may have again, and what is given back when.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "malloc/pool_set.h"
 #include "rules/rules.h"
 #include "support/tiny_device.h"
@@ -130,6 +132,82 @@ TEST_F(Pools, CopiesSeeBlocksUntilTheirFreeIsReached) {
   gate = true;
   ASSERT_TRUE(streams.synchronize(one));
   EXPECT_EQ(tiny.mover.copy(first, va_of(&value), 4, 0).error().rule, RuleId::CopyFreed);
+}
+
+// The usual life of a buffer: work is queued, the buffer is freed behind it, and the next, smaller one takes
+// its place long before the work runs.
+TEST_F(Pools, QueuedWorkMeansTheBlockOfItsTime) {
+  block(one);
+  const Va large = allocate(6_MiB, one);
+  const std::vector<char> bytes(6_MiB, 7);
+  const auto copy = [&](uint64_t size) {
+    return [this, &bytes, large, size] { return tiny.mover.copy(large, va_of(bytes.data()), size, 0); };
+  };
+  ASSERT_TRUE(streams.enqueue(one, copy(6_MiB)));
+  ASSERT_TRUE(pools.free(large, streams, one));
+  ASSERT_EQ(allocate(2_MiB, one), large);
+  ASSERT_TRUE(streams.enqueue(one, copy(2_MiB)));
+  ASSERT_TRUE(pools.free(large, streams, one));
+  ASSERT_EQ(allocate(4_MiB, one), large);
+  ASSERT_TRUE(streams.enqueue(one, copy(4_MiB)));
+  gate = true;
+  EXPECT_TRUE(streams.synchronize(one));
+  EXPECT_EQ(copy(6_MiB)().error().rule, RuleId::CopyPastEnd);
+  EXPECT_TRUE(copy(4_MiB)());
+}
+
+TEST_F(Pools, ABlockFreedAtOnceNeverOpens) {
+  block(one);
+  const Va first = allocate(2_MiB, one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  ASSERT_EQ(allocate(2_MiB, one), first);
+  ASSERT_TRUE(pools.free_now(first));
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(one));
+  int value = 3;
+  EXPECT_EQ(tiny.mover.copy(first, va_of(&value), 4, 0).error().rule, RuleId::CopyFreed);
+}
+
+TEST_F(Pools, BlocksOfTheHeapAreFreedOnceInStreamOrder) {
+  const Va block_of_heap = tiny.malloc(4_MiB).value();
+  block(one);
+  ASSERT_TRUE(pools.free(block_of_heap, streams, one));
+  EXPECT_EQ(pools.free(block_of_heap, streams, two).error().rule, RuleId::PoolFree);
+  EXPECT_TRUE(tiny.heap.find(block_of_heap));
+  gate = true;
+  EXPECT_TRUE(streams.synchronize(one));
+  EXPECT_FALSE(tiny.heap.find(block_of_heap));
+  EXPECT_EQ(pools.free(block_of_heap, streams, one).error().rule, RuleId::PoolFree);
+}
+
+// The keys of a block of the heap end with it: when the free is reached, not when it is queued.
+TEST_F(Pools, HeapBlockIsFreedWhenTheFreeIsReached) {
+  std::atomic<int> freed{0};
+  pools.set_free_block([&](Va start, Family by, const char* how) {
+    ++freed;
+    return tiny.heap.free(start, by, how);
+  });
+  const Va in_heap = tiny.malloc(4_MiB).value();
+  block(one);
+  ASSERT_TRUE(pools.free(in_heap, streams, one));
+  EXPECT_EQ(freed, 0);
+  gate = true;
+  ASSERT_TRUE(streams.synchronize(one));
+  EXPECT_EQ(freed, 1);
+}
+
+TEST_F(Pools, AStoppedContextStillTakesBlocksBack) {
+  const auto context = streams.create_context(0).value();
+  const StreamId stopped = streams.create_stream(0, 0).value();
+  const Va first = allocate(2_MiB, stopped);
+  ASSERT_TRUE(streams.set_failure_mode(stopped, 1));
+  ASSERT_TRUE(streams.enqueue(stopped, [] { return Result<>(fail(RuleId::CopyHole, "dst", "made up")); }));
+  ASSERT_FALSE(streams.synchronize(stopped));
+  EXPECT_TRUE(pools.free(first, streams, stopped));
+  int value = 3;
+  EXPECT_EQ(tiny.mover.copy(first, va_of(&value), 4, 0).error().rule, RuleId::CopyFreed);
+  ASSERT_TRUE(streams.destroy_context(context));
+  ASSERT_TRUE(streams.set_device(0));
 }
 
 TEST_F(Pools, ChunksSplitAndMerge) {

@@ -37,7 +37,7 @@ TEST_F(IpcKeys, AreClosedWhileTheBlockIsFreedAndEndWithIt) {
   const std::string key = key_of(block);
   const std::string second = key_of(block);
   const std::string other = key_of(neighbour);
-  EXPECT_TRUE(ipc.free_block(block, [&]() -> Result<> {
+  EXPECT_TRUE(ipc.free_block(block, [&](Importers) -> Result<> {
     EXPECT_FALSE(is_live(key));
     EXPECT_FALSE(is_live(second));
     EXPECT_TRUE(is_live(other));
@@ -52,8 +52,8 @@ TEST_F(IpcKeys, AreClosedWhileTheBlockIsFreedAndEndWithIt) {
 TEST_F(IpcKeys, OpenAgainWhenTheBlockIsNotFreed) {
   const Va block = *tiny.malloc(4_MiB);
   const std::string key = key_of(block);
-  EXPECT_FALSE(
-      ipc.free_block(block, []() -> Result<> { return fail(RuleId::FreeBusy, "devPtr", "in use"); }));
+  EXPECT_FALSE(ipc.free_block(
+      block, [](Importers) -> Result<> { return fail(RuleId::FreeBusy, "devPtr", "in use"); }));
   EXPECT_TRUE(is_live(key));
   EXPECT_TRUE(ipc.close(key));
 }
@@ -61,7 +61,7 @@ TEST_F(IpcKeys, OpenAgainWhenTheBlockIsNotFreed) {
 TEST_F(IpcKeys, OfTheNextBlockAtTheSameAddressStay) {
   const Va block = *tiny.malloc(100);
   const std::string old_key = key_of(block);
-  EXPECT_TRUE(ipc.free_block(block, [&] { return tiny.free(block); }));
+  EXPECT_TRUE(ipc.free_block(block, [&](Importers) { return tiny.free(block); }));
   const Va next = *tiny.malloc(100);
   ASSERT_EQ(next, block);
   const std::string key = key_of(next);

@@ -1,4 +1,6 @@
 // Callbacks that a thread of the client's runs.
+#include <stdexcept>
+
 #include "fixture.h"
 
 namespace plat::stream {
@@ -67,6 +69,15 @@ TEST_P(ReportTest, StreamWaitsForACallbackThatBlocks) {
   EXPECT_OK(runtime.process_reports(kThread, 1000));
   EXPECT_OK(runtime.synchronize(stream));
   EXPECT_EQ(ran, 1);
+}
+
+TEST_P(ReportTest, ACallbackThatThrowsStillLetsTheStreamGoOn) {
+  const StreamId stream = make_stream();
+  EXPECT_OK(runtime.subscribe(kThread, stream));
+  EXPECT_OK(runtime.launch_callback(
+      stream, [](void*) { throw std::runtime_error("the client's"); }, nullptr, true));
+  EXPECT_THROW((void)runtime.process_reports(kThread, -1), std::runtime_error);
+  EXPECT_OK(runtime.synchronize(stream));
 }
 
 TEST_P(ReportTest, SubscriptionsAreChecked) {

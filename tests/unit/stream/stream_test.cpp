@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <mutex>
+#include <stdexcept>
 
 namespace plat::stream {
 namespace {
@@ -82,6 +83,26 @@ TEST_P(StreamTest, ErrorSurfacesAtTheNextSynchronisationOnce) {
 TEST_P(StreamTest, ThrowingTaskIsAnError) {
   EXPECT_OK(runtime.enqueue(StreamId{}, []() -> Result<> { throw std::bad_alloc(); }));
   EXPECT_BREAKS(DeviceInternal, runtime.synchronize(StreamId{}));
+}
+
+TEST_P(StreamTest, ThrowingPollIsAnErrorAndTheStreamGoesOn) {
+  const auto stream = make_stream();
+  EXPECT_OK(runtime.enqueue_poll(stream, []() -> Result<bool> { throw std::bad_alloc(); }));
+  bool ran = false;
+  EXPECT_OK(runtime.enqueue(stream, [&ran]() -> Result<> { return ran = true, Result<>{}; }));
+  EXPECT_BREAKS(DeviceInternal, runtime.synchronize(stream));
+  EXPECT_TRUE(ran);
+}
+
+TEST_P(StreamTest, ThrowingHostFunctionIsAnErrorAndTheStreamGoesOn) {
+  const auto stream = make_stream();
+  EXPECT_OK(runtime.launch_host_function(
+      stream, [](void*) { throw std::runtime_error("the client's"); }, nullptr));
+  bool ran = false;
+  EXPECT_OK(runtime.launch_host_function(
+      stream, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran));
+  EXPECT_BREAKS(DeviceInternal, runtime.synchronize(stream));
+  EXPECT_TRUE(ran);
 }
 
 TEST_P(StreamTest, StopOnFailureStopsTheWholeContext) {

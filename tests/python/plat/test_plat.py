@@ -1,5 +1,8 @@
 """The package plat: ownership, errors, data, and everything given back."""
+import ast
+import copy
 import doctest
+import pathlib
 import pickle
 import re
 
@@ -185,3 +188,22 @@ def test_another_thread_uses_the_device(device):
     thread.start()
     thread.join()
     assert seen == [device.free_bytes]
+
+
+def test_owners_are_neither_copied_nor_pickled(device):
+    with device.reserve(PAGE) as addresses, device.allocate(PAGE) as memory, device.stream() as stream, plat.Pool(device) as pool:
+        for owner in (device, addresses, memory, stream, pool, pool.allocate(8), addresses.map(memory)):
+            for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match="share"):
+                    duplicate(owner)
+        assert pickle.loads(pickle.dumps(memory.share())).token == memory.share().token
+
+
+def test_the_names_of_the_package_are_the_same_for_type_checkers():
+    tree = ast.parse(pathlib.Path(plat.__file__).read_text())
+    seen = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {node.module: sorted(alias.name for alias in node.names) for node in seen.body}
+    assert imported == {home: sorted(names) for home, names in plat._HOMES.items()}
+    assert all(hasattr(plat, name) for name in plat.__all__)
+    with pytest.raises(AttributeError, match="Nothing"):
+        plat.Nothing

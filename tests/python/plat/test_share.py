@@ -39,3 +39,32 @@ def test_a_token_of_memory_that_is_gone_is_refused():
             token = memory.share()
         with pytest.raises(plat.PlatError):
             token.open(device)
+
+
+def inherit(owners, outbox):
+    """In a child that has a device of its own, the numbers of what the parent holds are numbers of its own things."""
+    refused = 0
+    for owner in owners:
+        try:
+            owner._check_open()
+        except ValueError as error:
+            refused += "belongs to process" in str(error)
+    with plat.Device(0) as device, device.reserve(PAGE) as addresses, device.allocate(PAGE) as memory, addresses.map(memory) as mapping:
+        same = mapping.address == owners[2].address
+        for owner in owners:
+            owner.close()
+        owners.clear()
+        mapping.fill(7)
+        outbox.put((refused, same, mapping.to_numpy(1)[0] == 7))
+
+
+def test_a_forked_child_does_not_give_back_what_its_parent_holds():
+    context = multiprocessing.get_context("fork")
+    outbox = context.Queue()
+    with plat.Device(0) as device, device.reserve(PAGE) as addresses, device.allocate(PAGE) as memory, addresses.map(memory) as mapping:
+        mapping.fill(3)
+        process = context.Process(target=inherit, args=([memory, addresses, mapping], outbox))
+        process.start()
+        assert outbox.get() == (3, True, True)
+        process.join()
+        assert process.exitcode == 0 and mapping.to_numpy(1)[0] == 3

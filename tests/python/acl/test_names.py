@@ -1,11 +1,13 @@
 """The module, its types and the documented names agree."""
+import ast
 import pathlib
 import re
+import subprocess
 
 import acl
 import pytest
 
-STUBS = pathlib.Path(__file__).parent / "acl-stubs"
+STUBS = pathlib.Path(acl.__file__).parent / "acl-stubs"
 DOCUMENTED = {
     "rt": """malloc malloc_align32 malloc_cached malloc_with_cfg malloc_for_task_scheduler free malloc_host malloc_host_with_cfg
         free_host get_mem_info mem_flush mem_invalidate memcpy memcpy_async memcpy_async_with_condition memcpy2d memcpy2d_async
@@ -26,12 +28,28 @@ BEYOND = """free_with_dev_sync mem_set_access mem_get_access mem_map_no_access m
     mem_pool_destroy mem_pool_set_attr mem_pool_get_attr mem_pool_malloc_async mem_pool_free_async mem_pool_trim_to""".split()
 
 
+GROUPS = ["rt", "media", "himpi", "util", "prof", "mdl"]
+ROOT = pathlib.Path(__file__).parents[3]
+
+
 def functions(module):
     return {name for name in vars(module) if callable(getattr(module, name)) and not name.startswith("_")}
 
 
 def in_stub(name):
-    return set(re.findall(r"^def (\w+)\(", (STUBS / f"{name}.pyi").read_text(), re.M))
+    """{function: [(parameter, whether it has a default)]}"""
+    tree = ast.parse((STUBS / f"{name}.pyi").read_text())
+    return {node.name: [(argument.arg, index >= len(node.args.args) - len(node.args.defaults))
+                        for index, argument in enumerate(node.args.args)]
+            for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def in_module(module):
+    """The same, as pybind11 tells it."""
+    def parameters(function):
+        inside = re.match(r"\w+\((.*)\) ->", function.__doc__).group(1)
+        return [(name, bool(default)) for name, default in re.findall(r"(\w+): [^,=]+(?:\[[^=]*?\])?( = [^,]+)?(?:, |$)", inside)]
+    return {name: parameters(getattr(module, name)) for name in functions(module)}
 
 
 @pytest.mark.parametrize("group", DOCUMENTED)
@@ -43,18 +61,18 @@ def test_so_are_the_calls_that_pyacl_never_bound():
     assert set(BEYOND) <= functions(acl.rt)
 
 
-@pytest.mark.parametrize("group", ["rt", "media", "himpi", "util"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_module_and_types_agree(group):
-    assert functions(getattr(acl, group)) == in_stub(group)
+    assert in_module(getattr(acl, group)) == in_stub(group)
 
 
 def test_the_types_of_the_top_level():
-    assert functions(acl) == in_stub("__init__")
+    assert in_module(acl) == in_stub("__init__")
     constants = set(re.findall(r"^(ACL_\w+): int", (STUBS / "__init__.pyi").read_text(), re.M))
     assert constants == {name for name in vars(acl) if name.startswith("ACL_")}
 
 
-@pytest.mark.parametrize("group", ["rt", "media", "himpi", "util"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_function_says_what_it_does(group):
     for name in functions(getattr(acl, group)):
         signature, _, text = getattr(getattr(acl, group), name).__doc__.partition("\n\n")
@@ -67,3 +85,24 @@ def test_constants_have_the_values_of_c():
     assert (acl.ACL_SUCCESS, acl.ACL_MEMCPY_HOST_TO_DEVICE, acl.ACL_HBM_MEM_HUGE) == (0, 1, 4)
     assert (acl.ACL_ERROR_RT_PARAM_INVALID, acl.ACL_ERROR_RT_MEMORY_ALLOCATION) == (107000, 207001)
     assert acl.ACL_HOST_REG_PINNED == 0x10000000
+
+
+def test_every_call_is_bound_or_said_not_to_be():
+    calls = set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/calls.md").read_text(), re.M))
+    needed = subprocess.run(["nm", "-D", "--undefined-only", acl.__file__], text=True, capture_output=True, check=True).stdout
+    chapter = (ROOT / "docs/howto/python.md").read_text().partition("## What is not bound")[2].partition("\n## ")[0]
+    assert calls - set(re.findall(r" U (\w+)", needed)) == set(re.findall(r"^\| `(\w+)`", chapter, re.M)) and len(calls) > 150
+
+
+def calls_in(*files):
+    """group.function of every call that tests make, whatever they call the group."""
+    text = "".join((pathlib.Path(__file__).parent / file).read_text() for file in files)
+    return {(group, name) for group, name in re.findall(r"\b(rt|media|himpi|util)\.(\w+)\b", text)}
+
+
+def test_every_documented_call_is_made_rightly_and_wrongly():
+    documented = {(group, name) for group in DOCUMENTED for name in DOCUMENTED[group].split()}
+    assert documented - calls_in("test_rows.py", "test_share.py", "test_util.py", "conftest.py") == set()
+    cannot_be_wrong = {name for name in functions(acl.rt) if in_module(acl.rt)[name] == []}
+    in_general = {("rt", name) for name in cannot_be_wrong} | {("util", "bytes_to_ptr")}  # no argument, or every bytes object is right
+    assert documented - in_general - calls_in("test_wrong.py", "test_util.py") == set()

@@ -1,0 +1,87 @@
+"""What happened to memory in a part of a program, to look at and to keep."""
+import os
+import shutil
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from . import _inspector
+from ._check import Check
+from ._findings import Frame, frames_of
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Life:
+    """A block, handle, mapping, stream or the like, from the call that made it to the one that ended it (None: it lives on).
+    takes_memory: its bytes are memory of the device, and not addresses or a view of other memory."""
+    kind: str
+    address: int
+    size: int
+    name: str
+    device: int
+    takes_memory: bool
+    born: int
+    died: Optional[int]
+    stack: Tuple[Frame, ...]
+
+
+class Recording(Check):
+    """What plat.record saw: lives, beside the findings of a check. A notebook draws it."""
+
+    def __init__(self, path: Optional[Path] = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._keep = path
+        self.lives: List[Life] = []
+
+    @classmethod
+    def open(cls, path: Path) -> "Recording":
+        """A trace of `plat record`, or one that plat.record kept: all of it."""
+        self = cls.__new__(cls)
+        self._plain({"leaks": True}, 0)
+        self._keep, self.lives = None, []
+        self._take(_inspector.look(os.fspath(path), 0, objects=True))
+        return self
+
+    def _look(self) -> None:
+        path = _inspector.trace()
+        self._take(_inspector.look(path, self._window, objects=True, **self._options))
+        if self._keep is not None:
+            shutil.copyfile(path, self._keep)
+
+    def _take(self, told: Dict[str, Any]) -> None:
+        super()._take(told)
+        self.lives = [Life(row["kind"], row["address"], row["bytes"], row["name"], row["device"], row["takes_memory"], row["born"],
+                           row["died"] or None, frames_of(row["stack"])) for row in told["objects"]]
+
+    @property
+    def timeline(self) -> List[Tuple[int, int]]:
+        """(event, bytes): device memory that the process held after each event that changed it."""
+        steps: Dict[int, int] = {}
+        for life in self.lives:
+            if life.takes_memory:
+                steps[life.born] = steps.get(life.born, 0) + life.size
+                if life.died is not None:
+                    steps[life.died] = steps.get(life.died, 0) - life.size
+        held, line = 0, []
+        for event in sorted(steps):
+            held += steps[event]
+            line.append((event, held))
+        return line
+
+    @property
+    def peak_bytes(self) -> int:
+        return max((held for _, held in self.timeline), default=0)
+
+    def _repr_svg_(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
+
+
+def record(path: Optional[Path] = None, **options: Any) -> Recording:
+    """Records a with block: what lived when, and what was wrong. The options are those of plat.check, and so are the conditions.
+
+    With a path the trace of the process up to the end of the block is kept there, for plat.Recording.open, `plat report` and
+    `plat check`.
+    """
+    return Recording(path, **options)

@@ -1,0 +1,41 @@
+// A device leaves the process: everything that clients made on it goes.
+#include "vmm/vmm.h"
+
+namespace plat::vmm {
+
+void Vmm::release_device(uint32_t bank) {
+  std::vector<Leftover> leftovers;
+  {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t index = 0; index < space_.mapping_slots(); ++index) {
+      const Mapping& mapping = space_.live_mapping(index);
+      const PageEntry entry = space_.entry(Va{mapping.start.load(std::memory_order_relaxed)});
+      const bool live = mapping.size_bytes.load(std::memory_order_relaxed) != 0 &&
+                        entry.tag() == PageEntry::Mapped && entry.mapping() == index;
+      if (!live || entry.bank() != bank ||
+          mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
+        continue;
+      const uint32_t handle = mapping.handle.load(std::memory_order_relaxed);
+      // One that a copy uses at this moment stays, and with it its memory, until it is unmapped.
+      if (uninstall(index)) leftovers.push_back(drop_reference(handle));
+    }
+    for (uint32_t index = 0; index < handles_.size(); ++index) {
+      Physical& physical = handles_.at(index);
+      if (!physical.live || physical.bank->device_number() != bank) continue;
+      physical.references = physical.map_references;
+      withdraw_number(physical);
+      if (physical.references > 0) continue;
+      leftovers.push_back({physical.bank, physical.block});
+      handles_.remove(index);
+    }
+    for (uint32_t index = 0; index < space_.reservation_slots(); ++index) {
+      const Reservation& range = space_.live_reservation(index);
+      if (range.size_bytes.load(std::memory_order_relaxed) != 0 && !range.internal && range.bank == bank &&
+          range.mapping_count == 0)
+        space_.release(index);
+    }
+  }
+  for (const Leftover& leftover : leftovers) leftover.give_back();
+}
+
+}  // namespace plat::vmm
