@@ -183,7 +183,9 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
     zone.lock().unlock();
     return report(PLAT_POOL_ASLEEP, fmt::format("pool {}: its memory sleeps; wake it first", name_));
   }
-  uint32_t block = zone.heap().allocate(granules, align, domain);
+  uint32_t block = core::kNoBlock;
+  if (!tightly(zone, granules)) [[likely]]
+    block = zone.heap().allocate(granules, align, domain);
   if (block == core::kNoBlock) {
     zone.lock().unlock();
     const plat_pool_status status = grow(zone, granules, align, request, domain, &block);

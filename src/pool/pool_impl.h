@@ -108,6 +108,7 @@ class Pool final : public plat_pool {
   uint64_t movable_pages();
   uint64_t hard_limit_pages() const;
   uint64_t soft_limit_pages() const;
+  bool tightly(Zone& zone, uint32_t granules) const;
   void reclaim_spans();
   uint64_t trim_locked(uint64_t keep_bytes);
   void trim_blocks(Zone& zone, uint64_t keep_bytes);
@@ -157,7 +158,7 @@ class Pool final : public plat_pool {
   // The least that was idle since the window opened: nobody needed that much. growth_ guards both.
   uint64_t idle_low_bytes_ = 0;
   std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
-  uint64_t device_full_at_ = UINT64_MAX;  // pages held when the device last refused one
+  std::atomic<uint64_t> device_full_at_{UINT64_MAX};  // pages held when the device last refused one
 
   std::mutex caches_mutex_;  // guards the list of caches and adding lanes to them
   std::vector<ThreadCache*> caches_;
