@@ -59,6 +59,7 @@ class Pool final : public plat_pool {
       uint32_t index;
       void* handle;                      // while going to sleep or waking
       std::unique_ptr<char[]> contents;  // null when not saved
+      bool mapped = false;               // the device refused to take the mapping away
     };
     std::vector<Page> pages;
   };
@@ -118,6 +119,9 @@ class Pool final : public plat_pool {
 
   // deferred.cpp
   bool defer_shared(void* address, plat_stream stream);
+  // sleep.cpp
+  size_t stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans);
+
   bool drain_shared(bool wait);
   void forget_shared();
 
