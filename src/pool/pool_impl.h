@@ -57,7 +57,7 @@ class Pool final : public plat_pool {
   struct Saved {  // a sleeping zone
     struct Page {
       uint32_t index;
-      void* handle;                      // while going to sleep or waking
+      void* handle;                      // null: given back to the device
       std::unique_ptr<char[]> contents;  // null when not saved
       bool mapped = false;               // the device refused to take the mapping away
     };
@@ -78,6 +78,8 @@ class Pool final : public plat_pool {
   plat_pool_status allocate_slow(const Request& request, uint64_t segment, void** address);
   plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
+  void open_small(const void* address, uint32_t index);
+  bool close_small(Space& space, const void* address);
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
   plat_pool_status unknown(const void* address) const;
@@ -106,10 +108,10 @@ class Pool final : public plat_pool {
   Got create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages);
   bool move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::vector<void*>& pages);
   Got map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& pages);
+  bool tightly(Zone& zone, uint32_t granules) const;
   uint64_t movable_pages();
   uint64_t hard_limit_pages() const;
   uint64_t soft_limit_pages() const;
-  bool tightly(Zone& zone, uint32_t granules) const;
   void reclaim_spans();
   uint64_t trim_locked(uint64_t keep_bytes);
   void trim_blocks(Zone& zone, uint64_t keep_bytes);
@@ -117,11 +119,11 @@ class Pool final : public plat_pool {
   bool settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain);
   void settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
 
-  // deferred.cpp
-  bool defer_shared(void* address, plat_stream stream);
   // sleep.cpp
   size_t stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans);
 
+  // deferred.cpp
+  bool defer_shared(void* address, plat_stream stream);
   bool drain_shared(bool wait);
   void forget_shared();
 
@@ -137,6 +139,7 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> small_base_{0};
   std::atomic<uint64_t> small_bytes_{0};
   std::atomic<uint32_t*> small_chunks_{nullptr};
+  std::atomic<LiveMap*> small_live_{nullptr};
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;
