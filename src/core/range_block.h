@@ -51,19 +51,23 @@ class BlockTable {
   // Throws std::bad_alloc when the host has no memory for more.
   uint32_t create() {
     if (recycled_ != kNoBlock) {
+      ++count_;
       const uint32_t id = recycled_;
       recycled_ = records_[id].next;
       return id;
     }
     if (used_ == capacity_) grow();
+    ++count_;
     return used_++;
   }
 
   void recycle(uint32_t id) {
+    --count_;
     records_[id].next = recycled_;
     recycled_ = id;
   }
 
+  uint32_t count() const { return count_; }
   uint64_t bookkeeping_bytes() const { return uint64_t{capacity_} * sizeof(Block); }
 
  private:
@@ -77,6 +81,7 @@ class BlockTable {
   Block* records_ = nullptr;
   uint32_t capacity_ = 0;
   uint32_t used_ = 0;
+  uint32_t count_ = 0;  // in use
   uint32_t recycled_ = kNoBlock;
 };
 

@@ -68,8 +68,10 @@ class RangeHeap {
   bool resize(uint32_t id, uint32_t size, uint16_t domain);
 
   // Where the block would go if the holes under it were backed. `tight` spends pages rather than map calls as
-  // sparingly as it can.
+  // sparingly as it can; while there are few records it compares all places, and then its answer is better
+  // than allocate()'s.
   RangePlan plan(uint32_t size, uint32_t align, uint16_t domain, bool tight) const;
+  bool few_records() const { return blocks_.count() <= kFewRecords; }
   // Carves the planned range, every page of which is backed by now.
   uint32_t take(const RangePlan& plan, uint16_t domain);
 
@@ -134,10 +136,18 @@ class RangeHeap {
            (block.state == BlockState::kFree && (block.domain == 0 || block.domain == domain));
   }
   struct Extent;
+  struct RangeWish {
+    uint32_t size;
+    uint16_t domain;
+    bool tight;
+  };
   double leftover(uint32_t low, uint32_t high) const;
-  void consider(const Extent& extent, uint32_t start, uint32_t size, RangePlan& best, uint64_t& best_cost,
-                bool tight) const;
+  void consider(const Extent& extent, uint32_t start, const RangeWish& wish, RangePlan& best,
+                uint64_t& best_cost) const;
+  void consider_extent(uint32_t leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
+                       const RangeWish& wish) const;
 
+  static constexpr uint32_t kFewRecords = 4096;  // what one request may look at
   const uint32_t page_;
   const uint32_t page_shift_;
   BlockTable blocks_;

@@ -29,7 +29,7 @@ uint32_t RangeHeap::hole_at(uint32_t granule) const {
 double RangeHeap::leftover(uint32_t low, uint32_t high) const {
   if (low >= high) return 0;
   auto badness = [&](uint32_t granules) {
-    return std::sqrt(std::sqrt(static_cast<double>(granules) / page_));
+    return std::sqrt(std::sqrt(std::sqrt(static_cast<double>(granules) / page_)));
   };
   const uint32_t inner_low = page_ceil(low);
   const uint32_t inner_high = page_floor(high);
@@ -37,8 +37,9 @@ double RangeHeap::leftover(uint32_t low, uint32_t high) const {
   return badness(inner_low - low) + badness(high - inner_high);
 }
 
-void RangeHeap::consider(const Extent& extent, uint32_t start, uint32_t size, RangePlan& best,
-                         uint64_t& best_cost, bool tight) const {
+void RangeHeap::consider(const Extent& extent, uint32_t start, const RangeWish& wish, RangePlan& best,
+                         uint64_t& best_cost) const {
+  const uint32_t size = wish.size;
   if (start < extent.low || start > extent.high || extent.high - start < size) return;
   const uint32_t low = page_floor(start);
   const uint32_t high = page_ceil(start + size);
@@ -54,7 +55,7 @@ void RangeHeap::consider(const Extent& extent, uint32_t start, uint32_t size, Ra
   const uint32_t to = std::min(high, page_floor(extent.high));
   const uint32_t whole = to > from ? (to - from) >> page_shift_ : 0;
   uint64_t cost;
-  if (tight) {
+  if (wish.tight) {
     // Fewest pages taken that others could have used; then the layout that leaves the fewest, fullest pages
     // half used.
     const double change =
@@ -71,37 +72,50 @@ void RangeHeap::consider(const Extent& extent, uint32_t start, uint32_t size, Ra
   best_cost = cost;
 }
 
+void RangeHeap::consider_extent(uint32_t leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
+                                const RangeWish& wish) const {
+  auto up = [&](uint32_t granule) { return (granule + align - 1) & ~(align - 1); };
+  auto down = [&](uint32_t granule) { return granule & ~(align - 1); };
+  uint32_t last = leftmost;
+  while (usable(blocks_[blocks_[last].next], wish.domain)) last = blocks_[last].next;
+  const Extent extent{leftmost, blocks_[leftmost].start, blocks_[last].start + blocks_[last].size};
+  if (extent.high - extent.low < wish.size) return;
+  const bool frontier = blocks_[blocks_[last].next].state == BlockState::kFence;
+  consider(extent, up(extent.low), wish, best, best_cost);
+  if (!frontier) consider(extent, down(extent.high - wish.size), wish, best, best_cost);
+  for (uint32_t id = leftmost;; id = blocks_[id].next) {
+    const Block& block = blocks_[id];
+    if (block.state == BlockState::kFree) {
+      consider(extent, up(block.start), wish, best, best_cost);
+      if (block.start + block.size >= wish.size)
+        consider(extent, down(block.start + block.size - wish.size), wish, best, best_cost);
+    }
+    if (id == last) break;
+  }
+}
+
 RangePlan RangeHeap::plan(uint32_t size, uint32_t align, uint16_t domain, bool tight) const {
   RangePlan best;
   uint64_t best_cost = 0;
-  auto up = [&](uint32_t granule) { return (granule + align - 1) & ~(align - 1); };
-  auto down = [&](uint32_t granule) { return granule & ~(align - 1); };
+  const RangeWish wish{size, domain, tight};
+  if (tight && few_records()) {
+    // Every stretch counts, also one that is wholly backed: its whole pages may be worth more elsewhere.
+    for (uint32_t id = first_; id != kNoBlock; id = blocks_[id].next) {
+      const uint32_t prev = blocks_[id].prev;
+      if (usable(blocks_[id], domain) && (prev == kNoBlock || !usable(blocks_[prev], domain)))
+        consider_extent(id, align, best, best_cost, wish);
+    }
+    return best;
+  }
   for (uint32_t hole = holes_; hole != kNoBlock; hole = blocks_[hole].free_next) {
-    Extent extent{hole, 0, 0};
+    uint32_t leftmost = hole;
     bool seen = false;
     for (uint32_t prev = blocks_[hole].prev; prev != kNoBlock && usable(blocks_[prev], domain);
          prev = blocks_[prev].prev) {
       seen = seen || blocks_[prev].state == BlockState::kHole;  // that hole stands for the whole stretch
-      extent.leftmost = prev;
+      leftmost = prev;
     }
-    if (seen) continue;
-    extent.low = blocks_[extent.leftmost].start;
-    uint32_t last = extent.leftmost;
-    while (usable(blocks_[blocks_[last].next], domain)) last = blocks_[last].next;
-    extent.high = blocks_[last].start + blocks_[last].size;
-    if (extent.high - extent.low < size) continue;
-    const bool frontier = blocks_[blocks_[last].next].state == BlockState::kFence;
-    consider(extent, up(extent.low), size, best, best_cost, tight);
-    if (!frontier) consider(extent, down(extent.high - size), size, best, best_cost, tight);
-    for (uint32_t id = extent.leftmost;; id = blocks_[id].next) {
-      const Block& block = blocks_[id];
-      if (block.state == BlockState::kFree) {
-        consider(extent, up(block.start), size, best, best_cost, tight);
-        if (block.start + block.size >= size)
-          consider(extent, down(block.start + block.size - size), size, best, best_cost, tight);
-      }
-      if (id == last) break;
-    }
+    if (!seen) consider_extent(leftmost, align, best, best_cost, wish);
   }
   return best;
 }

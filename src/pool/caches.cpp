@@ -75,6 +75,7 @@ void Pool::drop_span(Zone& zone, uint32_t id) {
   Space& space = zone.space_of(zone.heap().block(block).start);
   for (uint32_t at = 0; at < span_bytes(span.index); at += 1u << kChunkShift)
     __atomic_store_n(&space.chunk(span.base + at), 0u, __ATOMIC_RELAXED);
+  space.live->forget(space.offset_of(span.base), span_bytes(span.index), span.index);
   zone.spans()->drop(id);
   zone.close(block);
   zone.heap().release(block);

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
+#include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -57,6 +60,28 @@ void stream_free(aclrtAllocator allocator, aclrtAllocatorBlock block) {
 }
 void* stream_address(aclrtAllocatorBlock block) { return block; }
 
+plat_pool_status register_door(plat_pool* pool, plat_stream stream) {
+  // The records first: after the runtime has agreed, nothing may fail.
+  auto door = std::make_unique<StreamAllocator>(StreamAllocator{pool, stream});
+  std::lock_guard guard(doors_mutex());
+  auto& place = doors()[stream];
+  aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
+  if (description == nullptr)
+    return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
+  aclError code = aclrtAllocatorSetObjToDesc(description, door.get());
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocFuncToDesc(description, stream_alloc);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetFreeFuncToDesc(description, stream_free);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocAdviseFuncToDesc(description, stream_alloc_advise);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorSetGetAddrFromBlockFuncToDesc(description, stream_address);
+  if (code == ACL_SUCCESS) code = aclrtAllocatorRegister(stream, description);
+  aclrtAllocatorDestroyDesc(description);
+  if (code != ACL_SUCCESS)
+    return report(PLAT_POOL_DEVICE,
+                  fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
+  delete std::exchange(place, door.release());  // an earlier registration, which this one replaced
+  return PLAT_POOL_OK;
+}
+
 }  // namespace
 
 }  // namespace plat::pool
@@ -79,28 +104,8 @@ void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream)
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {
   if (pool == nullptr || stream == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
-  aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
-  if (description == nullptr)
-    return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
-  auto* door = new StreamAllocator{pool, stream};
-  aclError code = aclrtAllocatorSetObjToDesc(description, door);
-  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocFuncToDesc(description, stream_alloc);
-  if (code == ACL_SUCCESS) code = aclrtAllocatorSetFreeFuncToDesc(description, stream_free);
-  if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocAdviseFuncToDesc(description, stream_alloc_advise);
-  if (code == ACL_SUCCESS) code = aclrtAllocatorSetGetAddrFromBlockFuncToDesc(description, stream_address);
-  if (code == ACL_SUCCESS) code = aclrtAllocatorRegister(stream, description);
-  aclrtAllocatorDestroyDesc(description);
-  if (code != ACL_SUCCESS) {
-    delete door;
-    return report(PLAT_POOL_DEVICE,
-                  fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
-  }
-  std::lock_guard guard(doors_mutex());
-  std::swap(doors()[stream], door);
-  delete door;  // an earlier registration of the stream, which this one replaced
-  return PLAT_POOL_OK;
+  return guarded([&] { return register_door(pool, stream); });
 }
-
 plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
   if (stream == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_unregister_from_stream: the stream is NULL");

@@ -14,6 +14,9 @@ namespace plat::pool {
 namespace {
 constexpr uint64_t kLargestReservation = 128_GiB;
 constexpr uint64_t kSmallestReservation = 1_GiB;
+// On a full device, blocks from half a page on go where they spare the most pages rather than where they fit
+// best.
+constexpr uint32_t kTightGranules = kPageBytes / 2 >> core::kGranuleShift;
 }  // namespace
 
 uint64_t Pool::hard_limit_pages() const {
@@ -25,6 +28,11 @@ uint64_t Pool::soft_limit_pages() const {
   const auto soft =
       static_cast<uint64_t>(static_cast<double>(used_peak_.load()) * (1 + options_.slack)) / kPageBytes + 1;
   return std::min(soft, hard_limit_pages());
+}
+
+bool Pool::tightly(Zone& zone, uint32_t granules) const {
+  return granules >= kTightGranules && source_->has_pages() &&
+         device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX && zone.heap().few_records();
 }
 
 uint64_t Pool::movable_pages() {
@@ -65,13 +73,20 @@ Got Pool::create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages
       bank_.pop_back();
       continue;
     }
-    if (held_bytes_ / kPageBytes >= ceiling) return Got::kNoMemory;
+    if (held_bytes_ / kPageBytes >= ceiling) {
+      if (ceiling == hard_limit_pages()) device_full_at_ = ceiling;
+      return Got::kNoMemory;
+    }
     void* page = nullptr;
-    if (const Got got = source_->create_page(&page); got != Got::kYes) return got;
+    if (const Got got = source_->create_page(&page); got != Got::kYes) {
+      if (got == Got::kNoMemory) device_full_at_ = held_bytes_ / kPageBytes;
+      return got;
+    }
     pages.push_back(page);
     held_bytes_ += kPageBytes;
     held_peak_ = std::max(held_peak_.load(), held_bytes_.load());
     ++maps_;
+    if (held_bytes_ / kPageBytes > device_full_at_) device_full_at_ = UINT64_MAX;  // it has room again
   }
   return Got::kYes;
 }
@@ -98,10 +113,11 @@ bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::
 }
 
 // Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. What was gathered
-// stays in the bank when it is not enough, so nothing is lost.
+// stays in the bank when it is not enough, so nothing is lost. A device that refused is asked again only when
+// moving does not do.
 Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
                         std::vector<void*>& pages) {
-  Got got = create_pages(count, soft_limit_pages(), pages);
+  Got got = create_pages(count, std::min(soft_limit_pages(), device_full_at_.load()), pages);
   if (got == Got::kNoMemory && may_move) {
     const size_t before = pages.size();
     bool sound = move_out(zone, plan, count, pages);
@@ -146,18 +162,21 @@ Got Pool::map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& 
 // One try. growth_ is held, the zone's lock is taken here.
 Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
   std::lock_guard guard(zone.lock());
-  *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed, or grown, meanwhile
+  const bool tight = tightly(zone, granules);
+  *block = core::kNoBlock;
+  if (!tight) *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed meanwhile
   if (*block != core::kNoBlock) return Got::kYes;
   if (!source_->has_pages()) return grow_block(zone, granules, align, domain, block);
-  core::RangePlan plan = zone.heap().plan(granules, align, domain, false);
+  core::RangePlan plan = zone.heap().plan(granules, align, domain, tight);
   if (!plan.found) {
     if (const Got got = add_space(zone, granules + align); got != Got::kYes) return got;
-    plan = zone.heap().plan(granules, align, domain, false);
+    plan = zone.heap().plan(granules, align, domain, tight);
     if (!plan.found) return Got::kNoMemory;
   }
   const uint64_t held = held_bytes_ / kPageBytes;
-  const uint64_t room = std::min(soft_limit_pages(), device_full_at_);
-  if (held - bank_.size() + plan.missing_pages > room) plan = zone.heap().plan(granules, align, domain, true);
+  const uint64_t room = std::min(soft_limit_pages(), device_full_at_.load());
+  if (!tight && held - bank_.size() + plan.missing_pages > room)
+    plan = zone.heap().plan(granules, align, domain, true);
   // Moving pages that cannot suffice would be work for nothing.
   const uint64_t inside = plan.whole_pages - plan.missing_pages;
   const uint64_t movable = movable_pages();
@@ -168,7 +187,6 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
     return Got::kNoMemory;
   std::vector<void*> pages;
   Got got = collect_pages(zone, plan, true, plan.missing_pages, pages);
-  if (got == Got::kNoMemory) device_full_at_ = std::min(device_full_at_, held_bytes_ / kPageBytes);
   if (got == Got::kYes) got = map_plan(zone, plan, pages);
   if (got == Got::kYes) *block = zone.heap().take(plan, domain);
   return got;

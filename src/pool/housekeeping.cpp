@@ -34,6 +34,7 @@ plat_pool_status Pool::stats(plat_pool_stats* stats) {
     stats->live_blocks += zone.spans()->out_blocks();
     stats->cached_bytes += zone.spans()->deferred_bytes();
     stats->bookkeeping_bytes += zone.spans()->bookkeeping_bytes();
+    for (const auto& space : zone.spaces()) stats->bookkeeping_bytes += space->live->bookkeeping_bytes();
   });
   {
     std::lock_guard guard(caches_mutex_);
@@ -212,7 +213,7 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
   uint64_t held = 0;
   if (zone.spans() != nullptr) {
     const uint32_t entry = space->chunk(address);
-    if (entry == 0) return unknown(address);
+    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
     held = class_bytes(entry & 63);
   } else {
     const uint32_t block = zone.find(*space, address);
@@ -233,7 +234,7 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   std::lock_guard guard(zone.lock());
   if (zone.spans() != nullptr) {
     const uint32_t entry = space->chunk(address);
-    if (entry == 0) return unknown(address);
+    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
     if (segment_bytes(bytes) <= class_bytes(entry & 63)) return PLAT_POOL_OK;
   } else {
     const uint32_t block = zone.find(*space, address);

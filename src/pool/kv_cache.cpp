@@ -2,10 +2,16 @@
 // tokens.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "base/units.h"
+#include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
 using plat::pool::Got;
+using plat::pool::guarded;
 using plat::pool::kPageBytes;
 using plat::pool::report;
 
@@ -16,6 +22,49 @@ struct plat_kv_cache {
   uint64_t max_tokens;
   std::vector<void*> pages;  // mapped from the base on
 };
+
+namespace {
+
+// Exactly `need` pages from the base on, or as before. Room for every record is made first, so that nothing
+// can fail between a page and its record.
+plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
+  auto& source = cache.pool->source();
+  std::vector<void*> moving;
+  moving.reserve(std::max(need, cache.pages.size()));
+  cache.pages.reserve(need);
+  while (cache.pages.size() > need) {
+    if (source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) != Got::kYes) break;
+    moving.push_back(cache.pages.back());
+    cache.pages.pop_back();
+  }
+  if (cache.pages.size() < need) {
+    if (const auto status = cache.pool->take_pages(need - cache.pages.size(), moving); status != PLAT_POOL_OK)
+      return status;
+    const size_t before = cache.pages.size();
+    while (cache.pages.size() < need &&
+           source.map_page(cache.base + cache.pages.size() * kPageBytes, moving.back()) == Got::kYes) {
+      cache.pages.push_back(moving.back());
+      moving.pop_back();
+    }
+    if (cache.pages.size() < need) {
+      const std::string why = source.error();
+      // A page that the device does not let go of stays, and is counted.
+      while (cache.pages.size() > before &&
+             source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) == Got::kYes) {
+        moving.push_back(cache.pages.back());
+        cache.pages.pop_back();
+      }
+      cache.pool->give_pages(moving);
+      return report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", why));
+    }
+  }
+  cache.pool->give_pages(moving);
+  return cache.pages.size() == need
+             ? PLAT_POOL_OK
+             : report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -33,47 +82,21 @@ plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t 
   if (base->source().reserve(bytes, &address) != Got::kYes)
     return report(PLAT_POOL_NO_MEMORY, fmt::format("plat_kv_create: no {} bytes of address space: {}", bytes,
                                                    base->source().error()));
-  *cache = new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}};
-  return PLAT_POOL_OK;
+  const plat_pool_status status = guarded([&] {
+    *cache = new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}};
+    return PLAT_POOL_OK;
+  });
+  if (status != PLAT_POOL_OK) base->source().unreserve(address);
+  return status;
 }
 
 plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
   if (cache == nullptr || tokens > cache->max_tokens)
     return report(PLAT_POOL_INVALID,
                   "plat_kv_set_tokens: the cache is NULL, or smaller than the number of tokens");
-  auto& source = cache->pool->source();
-  const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + source.tail_bytes();
-  const size_t need = (bytes + kPageBytes - 1) / kPageBytes;
-  std::vector<void*> moving;
-  while (cache->pages.size() > need) {
-    if (source.unmap_page(cache->base + (cache->pages.size() - 1) * kPageBytes) != Got::kYes) break;
-    moving.push_back(cache->pages.back());
-    cache->pages.pop_back();
-  }
-  if (cache->pages.size() < need) {
-    if (const auto status = cache->pool->take_pages(need - cache->pages.size(), moving);
-        status != PLAT_POOL_OK)
-      return status;
-    const size_t before = cache->pages.size();
-    while (cache->pages.size() < need &&
-           source.map_page(cache->base + cache->pages.size() * kPageBytes, moving.back()) == Got::kYes) {
-      cache->pages.push_back(moving.back());
-      moving.pop_back();
-    }
-    if (cache->pages.size() < need) {  // exactly as before, or as asked
-      while (cache->pages.size() > before) {
-        source.unmap_page(cache->base + (cache->pages.size() - 1) * kPageBytes);
-        moving.push_back(cache->pages.back());
-        cache->pages.pop_back();
-      }
-      cache->pool->give_pages(moving);
-      return report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
-    }
-  }
-  cache->pool->give_pages(moving);
-  return cache->pages.size() == need
-             ? PLAT_POOL_OK
-             : report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
+  const uint64_t tail = cache->pool->source().tail_bytes();
+  const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + tail;
+  return guarded([&] { return set_pages(*cache, (bytes + kPageBytes - 1) / kPageBytes); });
 }
 
 void* plat_kv_base(const plat_kv_cache* cache) { return cache != nullptr ? cache->base : nullptr; }

@@ -7,6 +7,7 @@
 //   records of its live blocks spans.h         blocks of up to 32 KiB, cut from 32 or 64 KiB spans
 //   thread_cache.h  what makes a small allocation a pop and its free a push
 //   streams.h       who may still touch freed memory, and how far the device has got
+//   live_map.h      which small blocks are handed out, so that a wrong free is noticed
 //   source.h        the device calls, behind one interface
 //
 // Sees the device only through the public headers, so that it runs over the vendor's library too. Never

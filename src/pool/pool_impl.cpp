@@ -59,6 +59,7 @@ void Pool::refresh_key() {
   if (!small_->spaces().empty() && source_->has_pages() && small_bytes_.load() == 0) {
     const Space& space = *small_->spaces().front();
     small_chunks_ = space.chunks.get();
+    small_live_ = space.live.get();
     small_base_ = reinterpret_cast<uint64_t>(space.base);
     small_bytes_ = space.bytes;
   }
@@ -80,7 +81,15 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
       request.tag == 0) [[likely]] {
     const HotLane& hot = hot_lane;
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == request.stream) [[likely]] {
-      if (void* block = hot.lane->pop(class_of(static_cast<uint32_t>(segment)))) [[likely]] {
+      const uint32_t index = class_of(static_cast<uint32_t>(segment));
+      const uint64_t base = small_base_.load(std::memory_order_relaxed);
+      void* block = hot.lane->pop(index);
+      if (block != nullptr) [[likely]] {
+        const uint64_t offset = reinterpret_cast<uint64_t>(block) - base;
+        if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]]
+          small_live_.load(std::memory_order_relaxed)->open(offset, index);
+        else
+          open_small(block, index);
         *address = block;
         return PLAT_POOL_OK;
       }
@@ -155,14 +164,19 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
         if (status != PLAT_POOL_OK) return status;
       }
       std::lock_guard guard(zone.lock());
+      Space& space = zone.space_of(zone.heap().block(block).start);
+      if (!space.live->prepare(space.offset_of(space.address_of(zone.heap().block(block).start)), index)) {
+        zone.heap().release(block);
+        throw std::bad_alloc();
+      }
       char* base = static_cast<char*>(zone.open(block, span_bytes(index)));
       const uint32_t span = zone.spans()->add(index, base, block);
-      Space& space = zone.space_of(zone.heap().block(block).start);
       for (uint32_t at = 0; at < span_bytes(index); at += 1u << kChunkShift)
         __atomic_store_n(&space.chunk(base + at), ((span + 1) << 6) | index, __ATOMIC_RELAXED);
     }
     note_peak();
   }
+  open_small(*address, index);
   if (tool_.listening()) {
     Space* space = index_.find(*address);
     tool_.block_added(*space, *address, request.bytes, source_->device());
@@ -183,7 +197,9 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
     zone.lock().unlock();
     return report(PLAT_POOL_ASLEEP, fmt::format("pool {}: its memory sleeps; wake it first", name_));
   }
-  uint32_t block = zone.heap().allocate(granules, align, domain);
+  uint32_t block = core::kNoBlock;
+  if (!tightly(zone, granules)) [[likely]]
+    block = zone.heap().allocate(granules, align, domain);
   if (block == core::kNoBlock) {
     zone.lock().unlock();
     const plat_pool_status status = grow(zone, granules, align, request, domain, &block);
@@ -198,6 +214,20 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   return PLAT_POOL_OK;
 }
 
+void Pool::open_small(const void* address, uint32_t index) {
+  Space& space = *index_.find(address);
+  space.live->open(space.offset_of(address), index);
+}
+
+// A small block leaves its owner; false when it is not live.
+bool Pool::close_small(Space& space, const void* address) {
+  const uint32_t entry = __atomic_load_n(&space.chunk(address), __ATOMIC_RELAXED);
+  const uint64_t offset = space.offset_of(address);
+  if (entry == 0 || !space.live->live(offset, entry & 63)) return false;
+  space.live->close(offset, entry & 63);
+  return true;
+}
+
 plat_pool_status Pool::release(void* address, plat_stream stream) {
   // The first space of the small zone holds all small blocks of most programs: one comparison tells whether
   // this is one.
@@ -207,8 +237,11 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
       const uint32_t entry = __atomic_load_n(
           small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
-      if (entry != 0 && hot.lane->push(entry & 63, address)) [[likely]]
+      LiveMap& live = *small_live_.load(std::memory_order_relaxed);
+      if (entry != 0 && live.live(offset, entry & 63) && hot.lane->push(entry & 63, address)) [[likely]] {
+        live.close(offset, entry & 63);
         return PLAT_POOL_OK;
+      }
     }
   }
   return release_slow(index_.find(address), address, stream);
@@ -216,7 +249,7 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
 
 plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream stream) {
   if (address == nullptr) return PLAT_POOL_OK;
-  if (space == nullptr) return unknown(address);
+  if (space == nullptr || (space->live != nullptr && !close_small(*space, address))) return unknown(address);
   if (tool_.listening()) tool_.block_removed(address);
   if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream))
     return PLAT_POOL_OK;

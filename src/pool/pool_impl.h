@@ -57,8 +57,9 @@ class Pool final : public plat_pool {
   struct Saved {  // a sleeping zone
     struct Page {
       uint32_t index;
-      void* handle;                      // while going to sleep or waking
+      void* handle;                      // null: given back to the device
       std::unique_ptr<char[]> contents;  // null when not saved
+      bool mapped = false;               // the device refused to take the mapping away
     };
     std::vector<Page> pages;
   };
@@ -77,6 +78,8 @@ class Pool final : public plat_pool {
   plat_pool_status allocate_slow(const Request& request, uint64_t segment, void** address);
   plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
+  void open_small(const void* address, uint32_t index);
+  bool close_small(Space& space, const void* address);
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
   plat_pool_status unknown(const void* address) const;
@@ -105,6 +108,7 @@ class Pool final : public plat_pool {
   Got create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages);
   bool move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::vector<void*>& pages);
   Got map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& pages);
+  bool tightly(Zone& zone, uint32_t granules) const;
   uint64_t movable_pages();
   uint64_t hard_limit_pages() const;
   uint64_t soft_limit_pages() const;
@@ -114,6 +118,9 @@ class Pool final : public plat_pool {
   std::string account();
   bool settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain);
   void settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
+
+  // sleep.cpp
+  size_t stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans);
 
   // deferred.cpp
   bool defer_shared(void* address, plat_stream stream);
@@ -132,6 +139,7 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> small_base_{0};
   std::atomic<uint64_t> small_bytes_{0};
   std::atomic<uint32_t*> small_chunks_{nullptr};
+  std::atomic<LiveMap*> small_live_{nullptr};
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;
@@ -157,7 +165,7 @@ class Pool final : public plat_pool {
   // The least that was idle since the window opened: nobody needed that much. growth_ guards both.
   uint64_t idle_low_bytes_ = 0;
   std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
-  uint64_t device_full_at_ = UINT64_MAX;  // pages held when the device last refused one
+  std::atomic<uint64_t> device_full_at_{UINT64_MAX};  // pages held when the device last refused one
 
   std::mutex caches_mutex_;  // guards the list of caches and adding lanes to them
   std::vector<ThreadCache*> caches_;

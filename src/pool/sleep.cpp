@@ -9,6 +9,28 @@
 
 namespace plat::pool {
 
+// Maps the pages that went already back where they were. Zones for which the device refuses that sleep with
+// the pages that are missing, contents and all, so that wake can try again. Returns how many are missing.
+size_t Pool::stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans) {
+  size_t lost = 0;
+  for (auto& [zone, plan] : plans) {
+    std::vector<Saved::Page> missing;
+    for (auto& page : plan->pages) {
+      if (page.mapped) continue;
+      if (source_->map_page(zone->page_address(page.index), page.handle) == Got::kYes) continue;
+      missing.push_back({page.index, page.handle, nullptr});
+    }
+    if (missing.empty()) continue;
+    lost += missing.size();
+    std::lock_guard guard(zone->lock());
+    for (auto& page : missing) zone->page(page.index) = nullptr;
+    zone->asleep = true;
+    saved_[zone] = std::make_unique<Saved>(Saved{std::move(missing)});
+  }
+  if (lost != 0) refresh_key();
+  return lost;
+}
+
 plat_pool_status Pool::sleep(uint16_t tag, bool save) {
   if (!source_->has_pages())
     return report(PLAT_POOL_UNSUPPORTED,
@@ -31,7 +53,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
       for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page)
         if (space->pages[page] != nullptr)
           saved->pages.push_back({static_cast<uint32_t>(space->first_granule / zone->heap().page() + page),
-                                  space->pages[page], nullptr});
+                                  space->pages[page], nullptr, true});
     plans[zone] = std::move(saved);
   }
   auto fail = [&](const char* what) {
@@ -49,16 +71,19 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
     }
   }
   // No handle is freed before every page is unmapped, so a refusal half way can be undone.
-  for (size_t z = 0; z < zones.size(); ++z) {
-    auto& pages = plans[zones[z]]->pages;
-    for (size_t p = 0; p < pages.size(); ++p) {
-      if (source_->unmap_page(zones[z]->page_address(pages[p].index)) == Got::kYes) continue;
-      for (size_t back = 0; back <= z; ++back) {
-        auto& done = plans[zones[back]]->pages;
-        for (size_t q = 0; q < (back == z ? p : done.size()); ++q)
-          source_->map_page(zones[back]->page_address(done[q].index), done[q].handle);
-      }
-      return fail("unmapping a page");
+  for (Zone* zone : zones) {
+    for (auto& page : plans[zone]->pages) {
+      page.mapped = source_->unmap_page(zone->page_address(page.index)) != Got::kYes;
+      if (!page.mapped) continue;
+      const std::string why = source_->error();
+      const size_t lost = stay_awake(plans);
+      if (lost == 0)
+        return report(PLAT_POOL_DEVICE,
+                      fmt::format("pool {}: stays awake, unmapping a page failed: {}", name_, why));
+      return report(PLAT_POOL_DEVICE,
+                    fmt::format("pool {}: unmapping a page failed ({}), and so did mapping {} back ({}). "
+                                "Nothing is lost, but what shares a tag with them sleeps: wake it",
+                                name_, why, lost, source_->error()));
     }
   }
   for (Zone* zone : zones) {
@@ -84,27 +109,36 @@ plat_pool_status Pool::wake(uint16_t tag) {
   for (auto& [zone, saved] : saved_)
     if (tag == PLAT_POOL_ALL_TAGS || zone->tag() == tag) zones.push_back(zone);
   size_t need = 0;
-  for (Zone* zone : zones) need += saved_[zone]->pages.size();
+  for (Zone* zone : zones)
+    for (const auto& page : saved_[zone]->pages) need += page.handle == nullptr;
   std::vector<void*> handles;
-  std::vector<std::pair<Zone*, uint32_t>> mapped;
+  std::vector<std::pair<Zone*, Saved::Page*>> fresh;  // given a new page in this try
   auto undo = [&](plat_pool_status status, const char* what) {
-    for (auto& [zone, index] : mapped) source_->unmap_page(zone->page_address(index));
-    for (Zone* zone : zones)
-      for (auto& page : saved_[zone]->pages)
-        if (page.handle != nullptr) handles.push_back(std::exchange(page.handle, nullptr));
+    const std::string why = source_->error();
+    for (auto& [zone, page] : fresh) {
+      // A page that the device does not let go of stays where it is: the next wake finds it there.
+      if (page->mapped && source_->unmap_page(zone->page_address(page->index)) != Got::kYes) continue;
+      page->mapped = false;
+      handles.push_back(std::exchange(page->handle, nullptr));
+    }
     bank_.insert(bank_.end(), handles.begin(), handles.end());
     trim_locked(held_bytes_ - bank_.size() * kPageBytes);
-    return report(status, fmt::format("pool {}: stays asleep, {} failed: {}", name_, what, source_->error()));
+    return report(status, fmt::format("pool {}: stays asleep, {} failed: {}", name_, what, why));
   };
+  handles.reserve(need);
+  fresh.reserve(need);
   if (const Got got = create_pages(need, hard_limit_pages(), handles); got != Got::kYes)
     return undo(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE, "getting the pages back");
   for (Zone* zone : zones) {
     for (auto& page : saved_[zone]->pages) {
-      page.handle = handles.back();
-      handles.pop_back();
-      if (source_->map_page(zone->page_address(page.index), page.handle) != Got::kYes)
+      if (page.handle == nullptr) {
+        page.handle = handles.back();
+        handles.pop_back();
+        fresh.emplace_back(zone, &page);
+      }
+      if (!page.mapped && source_->map_page(zone->page_address(page.index), page.handle) != Got::kYes)
         return undo(PLAT_POOL_DEVICE, "mapping a page");
-      mapped.emplace_back(zone, page.index);
+      page.mapped = true;
       if (page.contents != nullptr &&
           aclrtMemcpy(zone->page_address(page.index), kPageBytes, page.contents.get(), kPageBytes,
                       ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
@@ -188,6 +222,11 @@ Pool::~Pool() {
   key_ = UINT64_MAX;
   if (id_ != 0) forget_pool(*this);
   forget_shared();
+  for (auto& [zone, saved] : saved_)
+    for (const auto& page : saved->pages) {
+      if (page.mapped) source_->unmap_page(zone->page_address(page.index));
+      if (page.handle != nullptr) source_->destroy_page(page.handle);
+    }
   for (auto& zone : zones_) {
     for (auto& space : zone->spaces()) {
       if (space->gone) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/range_block.h"
+#include "pool/live_map.h"
 #include "pool/source.h"
 
 namespace plat::pool {
@@ -32,6 +33,9 @@ struct Space {
   uint32_t& chunk(const void* address) {
     return chunks.get()[static_cast<uint64_t>(static_cast<const char*>(address) - base) >> kChunkShift];
   }
+  uint64_t offset_of(const void* address) const {
+    return static_cast<uint64_t>(static_cast<const char*>(address) - base);
+  }
   uint32_t granule_of(const void* address) const {
     return first_granule +
            static_cast<uint32_t>(static_cast<uint64_t>(static_cast<const char*>(address) - base) >>
@@ -50,6 +54,7 @@ struct Space {
   const uint32_t first_granule;
   std::unique_ptr<uint32_t[], Free> chunks;  // zeroed lazily by the system: untouched parts cost nothing
   std::unique_ptr<void*[], Free> pages;      // the handle behind each page, page sources only
+  std::unique_ptr<LiveMap> live;             // where spans are cut from it
   uint32_t first_block = 0;                  // of the heap
   bool gone = false;                         // given back to the device
   void* tool_heap = nullptr;                 // what an mstx tool knows it by

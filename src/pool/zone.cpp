@@ -9,6 +9,7 @@ Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
   if (first == UINT32_MAX) return nullptr;
   spaces_.push_back(std::make_unique<Space>(this, base, bytes, first, !backed));
   spaces_.back()->first_block = heap_.newest();
+  if (spans_ != nullptr) spaces_.back()->live = std::make_unique<LiveMap>(bytes);
   return spaces_.back().get();
 }
 

@@ -1,0 +1,108 @@
+// Frees that no program should make, and device calls that fail where it hurts most.
+#include <cstring>
+#include <thread>
+
+#include "pool_fixture.h"
+
+namespace plat::test {
+namespace {
+
+TEST_F(PoolTest, NoticesAWrongFreeOfASmallBlock) {
+  create();
+  for (const uint64_t bytes : {1u, 100u, 400u, 500u, 700u, 4000u, 30000u}) {
+    auto* block = static_cast<char*>(take(bytes));
+    EXPECT_EQ(plat_pool_free(pool, block + 1), PLAT_POOL_NOT_OWNED) << bytes;
+    EXPECT_EQ(plat_pool_free(pool, block + 64), PLAT_POOL_NOT_OWNED) << bytes;
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK) << bytes;
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED) << "it lies in the cache of the thread";
+    EXPECT_NE(std::strstr(plat_pool_last_error(), "freed already"), nullptr) << plat_pool_last_error();
+    EXPECT_EQ(plat_pool_usable(pool, block, nullptr, nullptr), PLAT_POOL_NOT_OWNED) << bytes;
+    EXPECT_EQ(plat_pool_resize(pool, block, 1), PLAT_POOL_NOT_OWNED) << bytes;
+    void* one = take(bytes);
+    void* two = take(bytes);
+    EXPECT_NE(one, two) << bytes;
+    EXPECT_EQ(plat_pool_free(pool, one), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(pool, two), PLAT_POOL_OK);
+  }
+  EXPECT_EQ(stats().live_blocks, 0u);
+}
+
+TEST_F(PoolTest, NoticesASecondFreeByAnotherThread) {
+  create();
+  void* block = take(100);
+  std::thread([&] { EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK); }).join();
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED);
+  void* shared = take(100);
+  ASSERT_EQ(plat_pool_use_on(pool, shared, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_NOT_OWNED) << "it waits for the other stream";
+}
+
+TEST_F(PoolTest, NoticesWrongFreesInTagsAndWithoutCaches) {
+  options.thread_cache = 0;
+  create();
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 100, 3, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, static_cast<char*>(block) + 64), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED);
+}
+
+// Two failures in one call: a page cannot be unmapped, and the one before it cannot be mapped back.
+TEST_F(PoolTest, LosesNothingWhenAFailedSleepCannotBeUndone) {
+  create();
+  auto* block = static_cast<char*>(take(5_MiB));
+  std::memset(block, 7, 5_MiB);
+  int unmaps = 0;
+  int maps = 0;
+  device().watch = [&](const char* call) {
+    const bool second_unmap = std::strcmp(call, "aclrtUnmapMem") == 0 && ++unmaps == 2;
+    const bool first_map = std::strcmp(call, "aclrtMapMem") == 0 && ++maps == 1;
+    if (second_unmap || first_map) device().fail_call = 1;
+  };
+  EXPECT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 0), PLAT_POOL_DEVICE);
+  device().watch = nullptr;
+  EXPECT_NE(std::strstr(plat_pool_last_error(), "wake it"), nullptr) << plat_pool_last_error();
+  void* other = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 1_MiB, &other), PLAT_POOL_ASLEEP);
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK) << plat_pool_last_error();
+  for (uint64_t at = 0; at < 5_MiB; at += 4096) ASSERT_EQ(block[at], 7) << at;
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+}
+
+// A wake that fails half way, and whose pages cannot be unmapped again.
+TEST_F(PoolTest, WakesAfterAFailedWakeThatCouldNotBeUndone) {
+  create();
+  auto* block = static_cast<char*>(take(5_MiB));
+  std::memset(block, 7, 5_MiB);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK);
+  int maps = 0;
+  device().watch = [&](const char* call) {
+    const bool third_map = std::strcmp(call, "aclrtMapMem") == 0 && ++maps == 3;
+    if (third_map || std::strcmp(call, "aclrtUnmapMem") == 0) device().fail_call = 1;
+  };
+  EXPECT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_DEVICE);
+  device().watch = nullptr;
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK) << plat_pool_last_error();
+  for (uint64_t at = 0; at < 5_MiB; at += 4096) ASSERT_EQ(block[at], 7) << at;
+}
+
+TEST_F(PoolTest, AsksAFullDeviceOnlyWhenMovingDoesNotDo) {
+  create();
+  void* large = take(40_MiB);
+  void* small = take(20_MiB);
+  void* refused = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 30_MiB, &refused), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(plat_pool_free(pool, large), PLAT_POOL_OK);
+  int asked = 0;
+  device().watch = [&](const char* call) { asked += std::strcmp(call, "aclrtMallocPhysical") == 0; };
+  void* pieces[4];
+  for (void*& piece : pieces) piece = take(9_MiB);
+  device().watch = nullptr;
+  EXPECT_EQ(asked, 0);
+  for (void* piece : pieces) EXPECT_EQ(plat_pool_free(pool, piece), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, small), PLAT_POOL_OK);
+}
+
+}  // namespace
+}  // namespace plat::test
