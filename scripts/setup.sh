@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, if any are missing.
 set -euo pipefail
-packages=(g++ cmake ninja-build ccache git python3 python3-dev python3-venv python3-pytest python3-hypothesis python3-numpy pybind11-dev
+packages=(g++ cmake ninja-build ccache git python3 python3-dev python3-pytest python3-hypothesis python3-numpy pybind11-dev
           libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libdw-dev
           libgtest-dev libgmock-dev libbenchmark-dev zsh clang libclang-rt-14-dev clang-format clang-tidy valgrind pkg-config)
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2=="installed" {print $1}')

@@ -154,14 +154,3 @@ def test_a_wheel_needs_nothing_but_itself(tree, tmp_path):
     site = tmp_path / "site"
     shutil.unpack_archive(wheel, site, "zip")
     assert "memory came back: True" in run("/usr/bin/python3", "-B", PYTHON_SCRIPT, env={"PYTHONPATH": str(site)})
-
-
-def test_a_wheel_is_installed_without_network(tree, tmp_path):
-    wheel = run("/usr/bin/python3", "-B", HERE.parents[1] / "scripts/wheel.py", tree, tmp_path).strip()
-    run("/usr/bin/python3", "-m", "venv", "--system-site-packages", tmp_path / "venv")  # NumPy and pytest are the system's
-    run(tmp_path / "venv/bin/pip", "install", "--no-index", "--no-deps", wheel)
-    python = tmp_path / "venv/bin/python"
-    for script in "seven_steps", "pool", "torch_allocator", "what_happened":
-        assert "data came back: True" in run(python, "-B", PYTHON_SCRIPT.with_name(f"{script}.py"), cwd=tmp_path)
-    (tmp_path / "test_one.py").write_text("import acl\ndef test_one():\n    assert acl.rt.get_device_count()[0] > 0\n")
-    assert "1 passed" in run(python, "-B", "-m", "pytest", "-p", "no:cacheprovider", "--plat-check", "test_one.py", cwd=tmp_path)
