@@ -140,6 +140,8 @@ class Model {
   void notice(const Event& event);
   void forget_told(const Event& event);
   void memory_goes(const Event& event, const Object& object);
+  // Whether one live reservation holds all of it.
+  bool is_reserved(uint64_t start, uint64_t end) const;
 
   Object& add(const Event& event, Kind kind, uint64_t start, uint64_t size);
   void end(const Event& event, Object& object);

@@ -49,7 +49,7 @@ void Model::heap_register(const Event& event) {
   memory_.for_each(start, start + size, [&](uint64_t first, uint64_t last, ObjectId) {
     if (first == covered) covered = last;
   });
-  if (covered < start + size && !is_view(start))
+  if (covered < start + size && !is_view(start) && !is_reserved(start, start + size))
     problem(RuleId::MstxHeapUnallocated, event,
             fmt::format("of {} bytes at {:#x} nothing is known to be allocated from {:#x} on", size, start,
                         covered),
@@ -190,12 +190,24 @@ void Model::forget_told(const Event& event) {
   }
 }
 
+bool Model::is_reserved(uint64_t start, uint64_t end) const {
+  bool reserved = false;
+  reservations_.for_each(start, end, [&](uint64_t first, uint64_t last, ObjectId id) {
+    (void)first, (void)last;
+    reserved = object(id).start <= start && end <= object(id).end();
+  });
+  return reserved;
+}
+
 void Model::memory_goes(const Event& event, const Object& object) {
   for (auto& [name, layer] : layers_) {
     std::vector<ObjectId> heaps;
     layer.heaps.for_each(object.start, object.end(),
                          [&](uint64_t, uint64_t, ObjectId id) { heaps.push_back(id); });
     for (const ObjectId id : heaps) {
+      // A pool that backs a reservation as it needs unmaps parts of its heap, and keeps the heap.
+      const bool is_part = at(id).start < object.start || at(id).end() > object.end();
+      if (object.kind == Kind::Mapping && is_part && is_reserved(at(id).start, at(id).end())) continue;
       problem(RuleId::MstxHeapGone, event,
               fmt::format("the heap at {:#x}+{} is still registered", at(id).start, at(id).size), &at(id),
               &object);

@@ -99,6 +99,7 @@ void Model::release(const Event& event) {
     end_memory(event, at(id));
   }
   reservations_.erase(range->start, range->end());
+  memory_goes(event, *range);
   end(event, *range);
 }
 
