@@ -143,6 +143,31 @@ void add_pool_programs(Programs& all) {
     mstxMemHeapUnregister(nullptr, handle);
     mapped.release();
   };
+  // A pool that reserves ahead and backs what it needs: the heap is the reservation.
+  all["heap_over_reservation"] = [] {
+    Device device;
+    Mapped mapped(2);
+    mapped.unmap(1);
+    const auto handle = heap(mapped.address, 2 * Mapped::kPage);
+    const auto first = region(handle, mapped.address, 4096);
+    MUST(write(mapped.address, 4096));
+    mapped.map(1);
+    const auto second = region(handle, mapped.at(Mapped::kPage), 4096);
+    MUST(write(mapped.at(Mapped::kPage), 4096));
+    unregister(second);
+    mapped.unmap(1);
+    MUST(read(mapped.address, 4096));
+    unregister(first);
+    mstxMemHeapUnregister(nullptr, handle);
+    mapped.release();
+  };
+  all["heap_reservation_goes"] = [] {
+    Device device;
+    Mapped mapped(2);
+    mapped.unmap(1);
+    heap(mapped.address, 2 * Mapped::kPage);
+    mapped.release();
+  };
   all["region_outside"] = [] {
     Pool pool;
     region(pool.handle, pool.memory + 4000, 256);

@@ -69,12 +69,15 @@ struct Mapped {
     MUST(aclrtMallocPhysical(&handles[i], kPage, &prop, 0));
     MUST(aclrtMapMem(at(i * kPage), kPage, 0, handles[i], 0));
   }
+  void unmap(size_t i) {
+    MUST(aclrtUnmapMem(at(i * kPage)));
+    MUST(aclrtFreePhysical(handles[i]));
+    handles[i] = nullptr;
+  }
   char* at(size_t offset) const { return static_cast<char*>(address) + offset; }
   void release() {
-    for (size_t i = 0; i < pages; ++i) {
-      MUST(aclrtUnmapMem(at(i * kPage)));
-      MUST(aclrtFreePhysical(handles[i]));
-    }
+    for (size_t i = 0; i < pages; ++i)
+      if (handles[i] != nullptr) unmap(i);
     MUST(aclrtReleaseMemAddress(address));
   }
 };
