@@ -61,6 +61,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
                   fmt::format("pool {}: stays awake, {} failed: {}", name_, what, source_->error()));
   };
   if (save) {
+    const ToolHook::Moving moving(tool_);
     for (Zone* zone : zones) {
       for (auto& page : plans[zone]->pages) {
         page.contents = std::make_unique<char[]>(kPageBytes);
@@ -125,6 +126,7 @@ plat_pool_status Pool::wake(uint16_t tag) {
     trim_locked(held_bytes_ - bank_.size() * kPageBytes);
     return report(status, fmt::format("pool {}: stays asleep, {} failed: {}", name_, what, why));
   };
+  const ToolHook::Moving moving(tool_);
   handles.reserve(need);
   fresh.reserve(need);
   if (const Got got = create_pages(need, hard_limit_pages(), handles); got != Got::kYes)

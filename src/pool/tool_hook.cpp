@@ -62,8 +62,19 @@ void ToolHook::block_removed(const void* address) {
   mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
 }
 
+ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {
+  if (hook_.listening_)
+    range_ = mstxDomainRangeStartA(static_cast<mstxDomainHandle_t>(hook_.domain_), "plat:moving", nullptr);
+}
+
+ToolHook::Moving::~Moving() {
+  if (hook_.listening_) mstxDomainRangeEnd(static_cast<mstxDomainHandle_t>(hook_.domain_), range_);
+}
+
 #else
 
+ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {}
+ToolHook::Moving::~Moving() = default;
 ToolHook::ToolHook(std::string name) { std::ignore = name; }
 ToolHook::~ToolHook() = default;
 void ToolHook::space_added(Space&, int32_t) {}

@@ -19,6 +19,20 @@ class ToolHook {
   void block_added(Space& space, const void* address, uint64_t bytes, int32_t device);
   void block_removed(const void* address);
 
+  // While it lives, this thread moves whole pages for the pool itself: padding, gaps, and bytes that nobody
+  // wrote.
+  class Moving {
+   public:
+    explicit Moving(const ToolHook& hook);
+    ~Moving();
+    Moving(const Moving&) = delete;
+    Moving& operator=(const Moving&) = delete;
+
+   private:
+    const ToolHook& hook_;
+    uint64_t range_ = 0;
+  };
+
  private:
   void* domain_ = nullptr;
   bool listening_ = false;

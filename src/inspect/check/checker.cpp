@@ -65,6 +65,8 @@ void Checker::event(const Event& event) {
   ++totals_.events;
   if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
   if (event.op == Op::mstxMark) growth_.mark(event.text);
+  if (event.op == Op::mstxRangeStart && event.text == kMoving) moving_.emplace(event[1], event.thread);
+  if (event.op == Op::mstxRangeEnd) moving_.erase(event[1]);
 }
 
 void Checker::born(const Object& object) {

@@ -82,6 +82,10 @@ class Checker final : public Listener {
   Totals totals_;
 
   GrowthBook growth_;
+  // Ranges in which a pool copies whole pages for itself, by range: the thread. What lies in them is the
+  // business of nobody else, so nothing is said of these copies.
+  static constexpr std::string_view kMoving = "plat:moving";
+  std::map<uint64_t, uint32_t> moving_;
 };
 
 }  // namespace plat::inspect

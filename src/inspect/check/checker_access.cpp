@@ -26,6 +26,8 @@ void Checker::add_neighbours(Finding& finding, const Ranges& ranges, uint64_t ad
 }
 
 void Checker::access(const Access& access) {
+  for (const auto& [range, thread] : moving_)
+    if (thread == access.event.thread) return;
   check_documented(access);
   bool wrong = false;
   for (const auto& [name, layer] : model_.layers()) wrong = check_layer(access, layer) || wrong;
