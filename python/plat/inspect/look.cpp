@@ -92,11 +92,7 @@ class Look {
 
   bool is_wanted(const Finding& finding) const {
     const Stacks::Both shows = stacks_.of(finding.site.stack);
-    if (question_.window != 0 && finding.site.event != 0 && !shows.inside) return false;
-    // How a pool tells tools of itself is not its caller's doing.
-    const PythonStack* const python = notes_.find(shows.python);
-    return python == nullptr || !python->by_pool ||
-           !std::string_view(rule_of(finding.rule).name).starts_with("INSP-Mstx-");
+    return question_.window == 0 || finding.site.event == 0 || shows.inside;
   }
 
   Json told(const inspect::Checker& checker, const inspect::TraceInfo& info) {
