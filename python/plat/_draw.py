@@ -118,11 +118,15 @@ def _lanes(lives: List[Any], end: int) -> List[Tuple[Any, int]]:
     return placed
 
 
+def _count(found: Any, what: str) -> str:
+    return f"{len(found)} {what}" + ("" if len(found) == 1 else "s")
+
+
 def _recording(recording: Any) -> Canvas:
     canvas = Canvas()
     timeline, peak = recording.timeline, recording.peak_bytes
     canvas.text(_LEFT, 16, f"Device memory over {recording.events} calls: at most {size_text(peak)}, "
-                           f"{len(recording.errors)} errors, {len(recording.warnings)} warnings", 13)
+                           f"{_count(recording.errors, 'error')}, {_count(recording.warnings, 'warning')}", 13)
     if not recording.lives:
         return canvas
     first = min(life.born for life in recording.lives)

@@ -150,9 +150,9 @@ class Collector final : public Listener {
       const Owner& owner = report_.at_peak[i];
       places_[{owner.kind, owner.name, owner.site.stack}] = static_cast<int32_t>(i);
     }
-    for (const auto& [name, layer] : model_.layers())
-      layer.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
-        report_.maps_at_peak.push_back(map_of(model_.object(id), layer.regions));
+    for (const auto& named : model_.layers())
+      named.second.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
+        report_.maps_at_peak.push_back(map_of(model_.object(id), named.second.regions));
       });
     model_.reservations().for_each([&](uint64_t, uint64_t, ObjectId id) {
       report_.maps_at_peak.push_back(map_of(model_.object(id), model_.memory()));
@@ -186,9 +186,9 @@ class Collector final : public Listener {
 
   std::vector<Holes> holes() const {
     std::vector<Holes> all;
-    for (const auto& [name, layer] : model_.layers())
-      layer.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
-        all.push_back(holes_of(model_.object(id), layer.regions));
+    for (const auto& named : model_.layers())
+      named.second.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
+        all.push_back(holes_of(model_.object(id), named.second.regions));
       });
     model_.reservations().for_each([&](uint64_t, uint64_t, ObjectId id) {
       all.push_back(holes_of(model_.object(id), model_.memory()));
