@@ -44,6 +44,8 @@ class Pool final : public plat_pool {
   plat_pool_status wake(uint16_t tag) override;
 
   uint64_t id() const { return id_; }
+  // The most pages that were moved for one request.
+  uint64_t most_remaps() const { return most_remaps_.load(); }
   // A thread joins / ends; its cache must be known to statistics and returned at the end.
   void enlist(ThreadCache& cache);
   void retire(ThreadCache& cache);
@@ -160,6 +162,7 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> maps_{0};
   std::atomic<uint64_t> unmaps_{0};
   std::atomic<uint64_t> remaps_{0};
+  std::atomic<uint64_t> most_remaps_{0};
   std::atomic<uint64_t> oom_{0};
   std::atomic<uint64_t> address_bytes_{0};
   // The least that was idle since the window opened: nobody needed that much. growth_ guards both.
