@@ -94,6 +94,7 @@ class Pool final : public plat_pool {
   void flush_cache(ThreadCache& cache);
   void return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain);
   void drop_span(Zone& zone, uint32_t span);
+  void live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out);
   void after_release(Zone& zone);
   void release_idle();
   void note_peak();

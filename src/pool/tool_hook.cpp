@@ -62,6 +62,17 @@ void ToolHook::block_removed(const void* address) {
   mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
 }
 
+void ToolHook::blocks_removed(const std::vector<const void*>& addresses) {
+  if (addresses.empty()) return;
+  std::vector<mstxMemRegionRef_t> references(addresses.size());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    references[i].refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
+    references[i].pointer = addresses[i];
+  }
+  mstxMemRegionsUnregisterBatch_t batch{references.size(), references.data()};
+  mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
+}
+
 #else
 
 ToolHook::ToolHook(std::string name) { std::ignore = name; }
@@ -70,6 +81,7 @@ void ToolHook::space_added(Space&, int32_t) {}
 void ToolHook::space_removed(Space&) {}
 void ToolHook::block_added(Space&, const void*, uint64_t, int32_t) {}
 void ToolHook::block_removed(const void*) {}
+void ToolHook::blocks_removed(const std::vector<const void*>&) {}
 
 #endif
 
