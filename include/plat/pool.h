@@ -78,6 +78,8 @@ typedef struct plat_pool_options {
   uint32_t thread_cache;    /* 0: no per-thread caches */
   uint32_t reuse_waits;     /* 1: may make a stream wait for another one to reuse its memory */
   uint64_t release_idle_ms; /* PLAT_POOL_RELEASE_IDLE */
+  uint64_t max_remaps;      /* most pages to move for one request, which else grows the pool or fails; 0: as
+                               many as it takes */
 } plat_pool_options;
 
 typedef struct plat_pool_stats {

@@ -34,6 +34,7 @@ struct Options {
   std::string policy = "pool";
   std::string device;
   double slack = -1;
+  uint64_t max_remaps = 0;
   double step = 0.0005;
   bool compare = false;
   bool json = false;
@@ -67,6 +68,7 @@ void print_json(const std::vector<Row>& rows) {
                                 {"maps", outcome.counters.maps},
                                 {"remaps", outcome.counters.remaps},
                                 {"late_remaps", outcome.late_remaps},
+                                {"most_remaps_for_one_event", outcome.counters.most_remaps},
                                 {"remap_cost_us", row.remap_cost_us()}};
     if (!outcome.completed) line["first_failing_event"] = outcome.failed_at;
     if (row.smallest != 0) line["smallest_device_bytes"] = row.smallest;
@@ -78,7 +80,8 @@ void print_json(const std::vector<Row>& rows) {
 std::string result_of(const Row& row) {
   if (!row.outcome.completed) return fmt::format("out of memory at event {}", row.outcome.failed_at);
   if (row.outcome.counters.remaps == 0) return "completed";
-  return fmt::format("completed; moving pages costs {:.1f} ms", row.remap_cost_us() / 1000);
+  return fmt::format("completed; moving pages costs {:.1f} ms, at most {} for one block",
+                     row.remap_cost_us() / 1000, row.outcome.counters.most_remaps);
 }
 
 void print_text(const std::vector<Row>& rows) {
@@ -119,9 +122,10 @@ int run(const Options& options) {
     }
     for (const std::string& policy : policies) {
       Row row{path, policy, trace.events.size(), trace.peak_live_bytes, 0, {}};
-      row.outcome =
-          run_once(trace, policy, device_bytes != 0 ? device_bytes : kUnlimitedBytes, options.slack);
-      if (device_bytes == 0) row.smallest = smallest_device(trace, policy, options.slack, options.step);
+      row.outcome = run_once(trace, policy, device_bytes != 0 ? device_bytes : kUnlimitedBytes, options.slack,
+                             options.max_remaps);
+      if (device_bytes == 0)
+        row.smallest = smallest_device(trace, policy, options.slack, options.step, options.max_remaps);
       all_completed = all_completed && row.outcome.completed;
       rows.push_back(std::move(row));
     }
@@ -150,6 +154,11 @@ Action add_replay(CLI::App& app, const Program&) {
          "grows first")
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
+  app.add_option("--max-remaps", options->max_remaps,
+                 "Let the pool move at most N pages for one request, which else fails; without it, as many "
+                 "as it takes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app.add_option("--step", options->step, "Precision of the search, as a part of the peak [0.0005]")
       ->check(CLI::Range(1e-6, 1.0))
       ->type_name("X");

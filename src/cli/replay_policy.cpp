@@ -41,11 +41,12 @@ class CountingSource final : public pool::Source {
 
 class PoolPolicy final : public Policy {
  public:
-  PoolPolicy(uint64_t device_bytes, uint32_t blocks, double slack) : addresses_(blocks) {
+  PoolPolicy(uint64_t device_bytes, uint32_t blocks, double slack, uint64_t max_remaps) : addresses_(blocks) {
     plat_pool_options options;
     plat_pool_options_init(&options);
     options.name = "replay";
     options.slack = slack;
+    options.max_remaps = max_remaps;
     options.device = 0;
     pool::Pool* pool = nullptr;
     pool::Pool::create(options, std::make_unique<CountingSource>(device_bytes), &pool);
@@ -58,7 +59,7 @@ class PoolPolicy final : public Policy {
   Counters counters() override {
     plat_pool_stats stats;
     pool_->stats(&stats);
-    return {stats.reserved_bytes, stats.reserved_peak, stats.maps, stats.remaps};
+    return {stats.reserved_bytes, stats.reserved_peak, stats.maps, stats.remaps, pool_->most_remaps()};
   }
 
  private:
@@ -196,8 +197,8 @@ class PageRun final : public Reference {
 }  // namespace
 
 std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks,
-                                    double slack) {
-  if (name == "pool") return std::make_unique<PoolPolicy>(device_bytes, blocks, slack);
+                                    double slack, uint64_t max_remaps) {
+  if (name == "pool") return std::make_unique<PoolPolicy>(device_bytes, blocks, slack, max_remaps);
   if (name == "best-fit") return std::make_unique<BestFit>(device_bytes, blocks);
   if (name == "buddy") return std::make_unique<Buddy>(device_bytes, blocks);
   if (name == "page-run") return std::make_unique<PageRun>(device_bytes, blocks);

@@ -12,6 +12,7 @@ struct Counters {
   uint64_t reserved_peak = 0;
   uint64_t maps = 0;
   uint64_t remaps = 0;
+  uint64_t most_remaps = 0;  // for one request
 };
 
 class Policy {
@@ -24,9 +25,9 @@ class Policy {
 };
 
 // "pool", "best-fit", "buddy", "page-run"; null for another name. `blocks` is how many a trace has, `slack`
-// the pool's.
+// and `max_remaps` the pool's.
 std::unique_ptr<Policy> make_policy(const std::string& name, uint64_t device_bytes, uint32_t blocks,
-                                    double slack);
+                                    double slack, uint64_t max_remaps = 0);
 inline constexpr const char* kPolicies[] = {"pool", "best-fit", "buddy", "page-run"};
 
 }  // namespace plat::replay

@@ -7,9 +7,10 @@
 
 namespace plat::replay {
 
-Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_bytes, double slack) {
+Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_bytes, double slack,
+                 uint64_t max_remaps) {
   using Clock = std::chrono::steady_clock;
-  auto policy = make_policy(name, device_bytes, trace.blocks, slack);
+  auto policy = make_policy(name, device_bytes, trace.blocks, slack, max_remaps);
   Outcome outcome;
   const size_t half = trace.events.size() / 2;
   const auto start = Clock::now();
@@ -40,16 +41,17 @@ Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_by
   return outcome;
 }
 
-uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step) {
+uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step,
+                         uint64_t max_remaps) {
   const uint64_t page = 2_MiB;
   uint64_t low = trace.peak_live_bytes / page;  // too small, or exactly the peak
-  const Outcome unlimited = run_once(trace, policy, uint64_t{1} << 46, slack);
+  const Outcome unlimited = run_once(trace, policy, uint64_t{1} << 46, slack, max_remaps);
   if (!unlimited.completed) return 0;
   uint64_t high = std::max(unlimited.counters.reserved_peak / page, low + 1);
   const uint64_t stride = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(low) * step));
   while (high - low > stride) {
     const uint64_t middle = (low + high) / 2;
-    (run_once(trace, policy, middle * page, slack).completed ? high : low) = middle;
+    (run_once(trace, policy, middle * page, slack, max_remaps).completed ? high : low) = middle;
   }
   return high * page;
 }

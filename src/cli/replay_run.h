@@ -17,10 +17,12 @@ struct Outcome {
   Counters counters;
 };
 
-Outcome run_once(const Trace& trace, const std::string& policy, uint64_t device_bytes, double slack);
+Outcome run_once(const Trace& trace, const std::string& policy, uint64_t device_bytes, double slack,
+                 uint64_t max_remaps = 0);
 
 // The smallest device, to `step` of the peak, on which the trace completes; 0 when even a huge one does not
 // do.
-uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step);
+uint64_t smallest_device(const Trace& trace, const std::string& policy, double slack, double step,
+                         uint64_t max_remaps = 0);
 
 }  // namespace plat::replay

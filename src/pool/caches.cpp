@@ -81,6 +81,15 @@ void Pool::drop_span(Zone& zone, uint32_t id) {
   zone.heap().release(block);
 }
 
+// Needs the zone's lock.
+void Pool::live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out) {
+  const Space& space = zone.space_of(zone.heap().block(span.block).start);
+  for (uint32_t slot = 0; slot < span.total; ++slot) {
+    const char* address = span.base + uint64_t{slot} * class_bytes(span.index);
+    if (space.live->live(space.offset_of(address), span.index)) out.push_back(address);
+  }
+}
+
 void Pool::reclaim_spans() {
   for_zones([&](Zone& zone) {
     if (zone.spans() == nullptr) return;

@@ -118,7 +118,9 @@ bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::
 Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
                         std::vector<void*>& pages) {
   Got got = create_pages(count, std::min(soft_limit_pages(), device_full_at_.load()), pages);
-  if (got == Got::kNoMemory && may_move) {
+  auto too_many = [&] { return options_.max_remaps != 0 && count - pages.size() > options_.max_remaps; };
+  if (got == Got::kNoMemory && too_many()) got = create_pages(count, hard_limit_pages(), pages);
+  if (got == Got::kNoMemory && may_move && !too_many()) {
     const size_t before = pages.size();
     bool sound = move_out(zone, plan, count, pages);
     for_zones([&](Zone& other) {
@@ -126,7 +128,9 @@ Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, 
       std::lock_guard guard(other.lock());
       sound = move_out(other, core::RangePlan{}, count, pages);
     });
-    remaps_ += pages.size() - before;
+    const uint64_t moved = pages.size() - before;
+    remaps_ += moved;
+    most_remaps_ = std::max(most_remaps_.load(), moved);
     if (!sound)
       got = Got::kError;
     else

@@ -89,10 +89,12 @@ std::string Pool::account() {
   });
   return fmt::format(
       "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
-      "not passed",
+      "not passed{}",
       format_bytes(held_bytes_),
       options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
-      format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued));
+      format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued),
+      options_.max_remaps != 0 ? fmt::format("; pages moved for one request: at most {}", options_.max_remaps)
+                               : "");
 }
 
 void Pool::settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {

@@ -48,17 +48,21 @@ class LiveMap {
       place(offset, index).store(0, std::memory_order_relaxed);
   }
 
-  bool live(uint64_t offset, uint32_t index) const {
-    return offset % 64 == 0 && place(offset, index).load(std::memory_order_relaxed) == value(offset);
+  using Mark = std::atomic<uint8_t>;
+  // The mark of a live block, to be cleared when it goes; null when no live block starts there.
+  Mark* find(uint64_t offset, uint32_t index) const {
+    if (offset % 64 != 0) return nullptr;
+    Mark& mark = place(offset, index);
+    return mark.load(std::memory_order_relaxed) == value(offset) ? &mark : nullptr;
   }
+  bool live(uint64_t offset, uint32_t index) const { return find(offset, index) != nullptr; }
   void open(uint64_t offset, uint32_t index) {
     place(offset, index).store(value(offset), std::memory_order_relaxed);
   }
-  void close(uint64_t offset, uint32_t index) { place(offset, index).store(0, std::memory_order_relaxed); }
+  static void close(Mark& mark) { mark.store(0, std::memory_order_relaxed); }
   uint64_t bookkeeping_bytes() const { return bytes_; }
 
  private:
-  using Mark = std::atomic<uint8_t>;
   struct Page {
     std::atomic<Mark*> marks[2] = {nullptr, nullptr};  // coarse, fine
   };

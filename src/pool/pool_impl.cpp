@@ -223,8 +223,9 @@ void Pool::open_small(const void* address, uint32_t index) {
 bool Pool::close_small(Space& space, const void* address) {
   const uint32_t entry = __atomic_load_n(&space.chunk(address), __ATOMIC_RELAXED);
   const uint64_t offset = space.offset_of(address);
-  if (entry == 0 || !space.live->live(offset, entry & 63)) return false;
-  space.live->close(offset, entry & 63);
+  LiveMap::Mark* mark = entry != 0 ? space.live->find(offset, entry & 63) : nullptr;
+  if (mark == nullptr) return false;
+  LiveMap::close(*mark);
   return true;
 }
 
@@ -237,9 +238,10 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
       const uint32_t entry = __atomic_load_n(
           small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
-      LiveMap& live = *small_live_.load(std::memory_order_relaxed);
-      if (entry != 0 && live.live(offset, entry & 63) && hot.lane->push(entry & 63, address)) [[likely]] {
-        live.close(offset, entry & 63);
+      LiveMap::Mark* mark =
+          entry != 0 ? small_live_.load(std::memory_order_relaxed)->find(offset, entry & 63) : nullptr;
+      if (mark != nullptr && hot.lane->push(entry & 63, address)) [[likely]] {
+        LiveMap::close(*mark);
         return PLAT_POOL_OK;
       }
     }

@@ -44,6 +44,8 @@ class Pool final : public plat_pool {
   plat_pool_status wake(uint16_t tag) override;
 
   uint64_t id() const { return id_; }
+  // The most pages that were moved for one request.
+  uint64_t most_remaps() const { return most_remaps_.load(); }
   // A thread joins / ends; its cache must be known to statistics and returned at the end.
   void enlist(ThreadCache& cache);
   void retire(ThreadCache& cache);
@@ -92,6 +94,7 @@ class Pool final : public plat_pool {
   void flush_cache(ThreadCache& cache);
   void return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain);
   void drop_span(Zone& zone, uint32_t span);
+  void live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out);
   void after_release(Zone& zone);
   void release_idle();
   void note_peak();
@@ -160,6 +163,7 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> maps_{0};
   std::atomic<uint64_t> unmaps_{0};
   std::atomic<uint64_t> remaps_{0};
+  std::atomic<uint64_t> most_remaps_{0};
   std::atomic<uint64_t> oom_{0};
   std::atomic<uint64_t> address_bytes_{0};
   // The least that was idle since the window opened: nobody needed that much. growth_ guards both.

@@ -197,12 +197,16 @@ plat_pool_status Pool::reset() {
                         fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
   }
   settle(Streams::Effort::kWait, nullptr, 0);
+  std::vector<const void*> regions;  // that a tool knows
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
     if (zone.spans() != nullptr) {
       std::vector<uint32_t> all;
       zone.spans()->all(all);
-      for (uint32_t span : all) drop_span(zone, span);
+      for (uint32_t span : all) {
+        if (tool_.listening()) live_blocks(zone, zone.spans()->at(span), regions);
+        drop_span(zone, span);
+      }
       zone.spans()->clear();
       return;
     }
@@ -210,11 +214,12 @@ plat_pool_status Pool::reset() {
     for (uint32_t id = zone.heap().first_block(); id != core::kNoBlock; id = zone.heap().block(id).next)
       if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
     for (uint32_t id : live) {
-      if (tool_.listening()) tool_.block_removed(zone.address_of(id));
+      if (tool_.listening()) regions.push_back(zone.address_of(id));
       zone.close(id);
       zone.heap().release(id);
     }
   });
+  tool_.blocks_removed(regions);
   forget_shared();
   refresh_key();
   return PLAT_POOL_OK;

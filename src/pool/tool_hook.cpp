@@ -71,6 +71,17 @@ ToolHook::Moving::~Moving() {
   if (hook_.listening_) mstxDomainRangeEnd(static_cast<mstxDomainHandle_t>(hook_.domain_), range_);
 }
 
+void ToolHook::blocks_removed(const std::vector<const void*>& addresses) {
+  if (addresses.empty()) return;
+  std::vector<mstxMemRegionRef_t> references(addresses.size());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    references[i].refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
+    references[i].pointer = addresses[i];
+  }
+  mstxMemRegionsUnregisterBatch_t batch{references.size(), references.data()};
+  mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
+}
+
 #else
 
 ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {}
@@ -81,6 +92,7 @@ void ToolHook::space_added(Space&, int32_t) {}
 void ToolHook::space_removed(Space&) {}
 void ToolHook::block_added(Space&, const void*, uint64_t, int32_t) {}
 void ToolHook::block_removed(const void*) {}
+void ToolHook::blocks_removed(const std::vector<const void*>&) {}
 
 #endif
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace plat::pool {
 
@@ -18,6 +19,7 @@ class ToolHook {
   void space_removed(Space& space);
   void block_added(Space& space, const void* address, uint64_t bytes, int32_t device);
   void block_removed(const void* address);
+  void blocks_removed(const std::vector<const void*>& addresses);  // in one call
 
   // While it lives, this thread moves whole pages for the pool itself: padding, gaps, and bytes that nobody
   // wrote.

@@ -68,7 +68,7 @@ def test_a_recording(device, tmp_path):
     assert longer.born < short.born < short.died < longer.died and short.stack[0].function == "test_a_recording"
     assert recording.lives[-1].died is None
     svg = recording._repr_svg_()
-    assert len(boxes(plat.draw(recording), "physical handle")) == 3 and "1 errors" in svg
+    assert len(boxes(plat.draw(recording), "physical handle")) == 3 and "1 error," in svg
     assert len(boxes(plat.draw(recording), "lives on")) == 1
 
     kept = plat.Recording.open(tmp_path / "run.trace")

@@ -65,6 +65,22 @@ TEST_F(PoolTest, MovesPagesInsteadOfGrowing) {
   }
 }
 
+TEST_F(PoolTest, MovesNoMorePagesForARequestThanItMay) {
+  options.max_remaps = 1;
+  create();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 15; ++i) blocks.push_back(take(4_MiB - 16384));
+  for (size_t i = 0; i < blocks.size(); i += 2) plat_pool_free(pool, blocks[i]);
+  void* address = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 12_MiB, &address), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(stats().remaps, 0u) << "moving some would be work for nothing";
+  const std::string why = plat_pool_last_error();
+  EXPECT_NE(why.find("at most 1"), std::string::npos) << why;
+  // What the device still has is taken first, and the rest is within the bound.
+  EXPECT_EQ(plat_pool_alloc(pool, 5_MiB, &address), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_LE(stats().remaps, 1u);
+}
+
 TEST_F(PoolTest, SaysWhatItHoldsWhenMemoryIsOut) {
   create();
   take(40_MiB);
