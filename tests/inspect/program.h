@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "acl/acl.h"
 #include "acl/acl_rt_memory_soma.h"
@@ -44,8 +45,8 @@ inline char* block(size_t size, bool written = true) {
 
 // Reads and writes that the device may refuse: the attempt is the point.
 inline int read(const void* from, size_t size) {
-  static char buffer[8 * kMiB];
-  return aclrtMemcpy(buffer, sizeof buffer, from, size, ACL_MEMCPY_DEVICE_TO_HOST);
+  std::vector<char> buffer(size);  // each thread its own
+  return aclrtMemcpy(buffer.data(), size, from, size, ACL_MEMCPY_DEVICE_TO_HOST);
 }
 inline int write(void* to, size_t size) {
   static const char buffer[8 * kMiB] = {};
