@@ -94,6 +94,7 @@ void run(const char* stacks, double target) {
   }
   int status = 0;
   waitpid(child, &status, 0);
+  if (status != 0) std::exit(1);
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 
 extern "C" {
 
-aclError null_MemcpyAsync(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream) { return 0; }
-aclError null_Malloc(void** p, size_t, aclrtMemMallocPolicy) {
+ACL_FUNC_VISIBILITY aclError null_MemcpyAsync(void*, size_t, const void*, size_t, aclrtMemcpyKind,
+                                              aclrtStream) {
+  return 0;
+}
+ACL_FUNC_VISIBILITY aclError null_Malloc(void** p, size_t, aclrtMemMallocPolicy) {
   static uintptr_t next = uintptr_t{16} << 40;
   *p = reinterpret_cast<void*>(next += 512);
   return 0;
 }
-aclError null_Free(void*) { return 0; }
+ACL_FUNC_VISIBILITY aclError null_Free(void*) { return 0; }
 
 aclError aclrtMemcpyAsync(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream)
     __attribute__((alias("null_MemcpyAsync")));
