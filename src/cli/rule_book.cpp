@@ -9,29 +9,30 @@ namespace plat::cli {
 
 namespace {
 
-RuleEntry entry_of(const rules::Rule& rule) {
+// What a rule of the device and one of the inspector have in common; each finds its own to_text and page.
+template <class Rule>
+RuleEntry words_of(const Rule& rule) {
   RuleEntry entry;
   entry.name = rule.name;
   entry.sentence = rule.sentence;
   entry.cause = rule.cause;
   entry.fix = rule.fix;
-  entry.severity = rules::to_text(rule.severity);
+  entry.severity = to_text(rule.severity);
+  entry.page = page(rule);
+  return entry;
+}
+
+RuleEntry entry_of(const rules::Rule& rule) {
+  RuleEntry entry = words_of(rule);
   entry.can_be_relaxed = rule.kind == rules::Kind::Soft;
   entry.code = rule.code_v2;
   entry.code_950 = rule.code_v3;
-  entry.page = rules::page(rule);
   return entry;
 }
 
 RuleEntry entry_of(const inspect::Rule& rule) {
-  RuleEntry entry;
-  entry.name = rule.name;
-  entry.sentence = rule.sentence;
-  entry.cause = rule.cause;
-  entry.fix = rule.fix;
-  entry.severity = inspect::to_text(rule.severity);
+  RuleEntry entry = words_of(rule);
   entry.is_finding = true;
-  entry.page = inspect::page(rule);
   return entry;
 }
 

@@ -16,8 +16,8 @@
 namespace plat::device {
 
 inline constexpr uint64_t kLedgerMagic =
-    0x52474C54414C5001;  // changes with nothing but the meaning of the first fields
-inline constexpr uint32_t kLayoutVersion = 1;
+    0x52474C54414C5001;                        // changes with nothing but the meaning of the first fields
+inline constexpr uint32_t kLayoutVersion = 2;  // 2: a page may be Exposed
 inline constexpr uint32_t kMaxProcesses = 256;
 inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
 

@@ -18,8 +18,10 @@ class ImportedParts final : public vmm::SubBlocks {
     std::optional<Block> found;
     for (const Part* part = first_.load(std::memory_order_acquire); part != nullptr; part = part->next) {
       const uint64_t size_bytes = part->size_bytes.load(std::memory_order_acquire);
-      const Va start{part->start.load(std::memory_order_relaxed)};
-      const bool inside = va.value - start.value < size_bytes;
+      const Va start{part->start.load(std::memory_order_acquire)};
+      // Read again: the part may have been given to another key between the two.
+      const bool inside = va.value - start.value < size_bytes &&
+                          part->size_bytes.load(std::memory_order_acquire) == size_bytes;
       if (inside && (!found || found->start + found->size_bytes < start + size_bytes))
         found = Block{start, size_bytes};
     }
@@ -35,7 +37,7 @@ class ImportedParts final : public vmm::SubBlocks {
       vacant->next = first_.load(std::memory_order_relaxed);
       first_.store(vacant, std::memory_order_release);
     }
-    vacant->start.store(start.value, std::memory_order_relaxed);
+    vacant->start.store(start.value, std::memory_order_release);
     vacant->size_bytes.store(size_bytes, std::memory_order_release);
   }
 

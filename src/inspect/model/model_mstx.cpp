@@ -192,8 +192,7 @@ void Model::forget_told(const Event& event) {
 
 bool Model::is_reserved(uint64_t start, uint64_t end) const {
   bool reserved = false;
-  reservations_.for_each(start, end, [&](uint64_t first, uint64_t last, ObjectId id) {
-    (void)first, (void)last;
+  reservations_.for_each(start, end, [&](uint64_t, uint64_t, ObjectId id) {
     reserved = object(id).start <= start && end <= object(id).end();
   });
   return reserved;
