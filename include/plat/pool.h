@@ -48,8 +48,15 @@ typedef enum plat_pool_source {
   PLAT_POOL_SOURCE_CACHED = 5  /* blocks of aclrtMallocCached */
 } plat_pool_source;
 
-/* What a block is for: the start of a media buffer is a multiple of 128 bytes, of all others 64. */
-typedef enum plat_pool_purpose { PLAT_POOL_COMPUTE = 0, PLAT_POOL_MEDIA = 1 } plat_pool_purpose;
+/* What a block is for. One pool serves them all: for memory that its source is not, it opens a companion at
+ * the first request, which shares its limit, its statistics and its life. Every other call finds the owner of
+ * a block by its address. */
+typedef enum plat_pool_purpose {
+  PLAT_POOL_COMPUTE = 0, /* memory of the pool's source, at a multiple of 64 bytes */
+  PLAT_POOL_MEDIA = 1,   /* the same, at a multiple of 128 */
+  PLAT_POOL_HOST = 2,    /* pinned memory of the host, by aclrtMallocHost: the host may touch it */
+  PLAT_POOL_CACHED = 3   /* device memory by aclrtMallocCached */
+} plat_pool_purpose;
 
 /* When pages that hold nothing go back to the device. */
 typedef enum plat_pool_release {
@@ -60,12 +67,22 @@ typedef enum plat_pool_release {
                                       large block, since the pool has no thread of its own */
 } plat_pool_release;
 
+/* Structs begin with their own size, so that fields can be added at their end: a caller that was built
+ * earlier passes a smaller one and is served as far as it reaches. In C++ the size sets itself; in C write
+ * `plat_pool_stats stats = {sizeof stats};`. */
+#ifdef __cplusplus
+#define PLAT_POOL_STRUCT_SIZE(type) size_t struct_size = sizeof(type)
+#else
+#define PLAT_POOL_STRUCT_SIZE(type) size_t struct_size
+#endif
+
 typedef struct plat_pool_options {
   size_t struct_size; /* sizeof(plat_pool_options), set by plat_pool_options_init */
   const char* name;   /* shown to tools and in messages; copied */
   int32_t device;     /* -1: the current device of the calling thread */
   plat_pool_source source;
-  uint64_t limit_bytes;   /* most physical memory to hold; 0: as much as the device gives */
+  uint64_t limit_bytes;   /* most physical memory to hold, cached memory included; 0: as much as the device
+                             gives */
   uint64_t initial_bytes; /* mapped at creation */
   uint64_t chunk_bytes;   /* MALLOC, HOST, MEDIA, CACHED: size of one block; 0: 64 MiB */
   void* caller_base;      /* CALLER */
@@ -75,15 +92,26 @@ typedef struct plat_pool_options {
   uint64_t release_watermark;
   double slack; /* above (1 + slack) x peak use, move pages rather than grow; negative: grow up to the limit
                    first */
-  uint32_t thread_cache;    /* 0: no per-thread caches */
-  uint32_t reuse_waits;     /* 1: may make a stream wait for another one to reuse its memory */
-  uint64_t release_idle_ms; /* PLAT_POOL_RELEASE_IDLE */
-  uint64_t max_remaps;      /* most pages to move for one request, which else grows the pool or fails; 0: as
-                               many as it takes */
+  uint32_t thread_cache;     /* 0: no per-thread caches */
+  uint32_t reuse_waits;      /* 1: may make a stream wait for another one to reuse its memory */
+  uint64_t release_idle_ms;  /* PLAT_POOL_RELEASE_IDLE */
+  uint64_t max_remaps;       /* most pages to move for one request, which else grows the pool or fails; 0: as
+                                many as it takes */
+  uint64_t host_limit_bytes; /* most memory of the host to hold for PLAT_POOL_HOST; 0: as much as there is */
 } plat_pool_options;
 
+typedef struct plat_pool_request {
+  PLAT_POOL_STRUCT_SIZE(struct plat_pool_request);
+  uint64_t bytes;
+  uint64_t alignment; /* a power of two up to 2 MiB; 0: what the purpose needs */
+  plat_stream stream;
+  plat_pool_purpose purpose;
+  uint16_t tag;
+} plat_pool_request;
+
 typedef struct plat_pool_stats {
-  uint64_t reserved_bytes; /* physical memory held */
+  PLAT_POOL_STRUCT_SIZE(struct plat_pool_stats);
+  uint64_t reserved_bytes; /* physical memory held, that of the host included */
   uint64_t reserved_peak;
   uint64_t used_bytes; /* in live blocks, rounding and tails included */
   uint64_t used_peak;
@@ -96,6 +124,8 @@ typedef struct plat_pool_stats {
   uint64_t out_of_memory;     /* times the ladder was climbed to its end */
   uint64_t address_bytes;     /* address space reserved */
   uint64_t bookkeeping_bytes; /* host memory of the records */
+  uint64_t most_remaps;       /* pages moved for one request, at most */
+  uint64_t host_bytes;        /* of reserved_bytes: pinned memory of the host */
 } plat_pool_stats;
 
 /* Asked when everything else failed: free what you can (not from inside a device callback) and return 1 to
@@ -121,6 +151,9 @@ PLAT_POOL_API plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t 
  * earlier work. */
 PLAT_POOL_API plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                   void** address);
+/* Any of these together. */
+PLAT_POOL_API plat_pool_status plat_pool_alloc_request(plat_pool* pool, const plat_pool_request* request,
+                                                       void** address);
 
 /* Nothing uses the block any more. NULL is ignored. */
 PLAT_POOL_API plat_pool_status plat_pool_free(plat_pool* pool, void* address);
@@ -153,7 +186,7 @@ PLAT_POOL_API plat_pool_status plat_pool_flush_thread(plat_pool* pool);
 
 /* Gives the pages of a tag (or of the whole pool: PLAT_POOL_ALL_TAGS) back to the device; addresses stay.
  * With `save`, contents are copied to host memory and restored by wake. Both succeed exactly or leave things
- * as they were. */
+ * as they were. Host and cached memory has no pages: of it only what is idle goes. */
 #define PLAT_POOL_ALL_TAGS 0xFFFFu
 PLAT_POOL_API plat_pool_status plat_pool_sleep(plat_pool* pool, uint16_t tag, int save);
 PLAT_POOL_API plat_pool_status plat_pool_wake(plat_pool* pool, uint16_t tag);

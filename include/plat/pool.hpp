@@ -5,6 +5,7 @@
 #include <plat/pool.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <new>
@@ -64,10 +65,24 @@ class DevicePool {
     check(plat_pool_alloc_on(pool_, bytes, stream, &address));
     return address;
   }
+  // Pinned host memory, cached or media memory of the same pool.
+  void* allocate(std::size_t bytes, plat_pool_purpose purpose) {
+    void* address = nullptr;
+    check(plat_pool_alloc_for(pool_, bytes, purpose, &address));
+    return address;
+  }
+  void* allocate(const plat_pool_request& request) {
+    void* address = nullptr;
+    check(plat_pool_alloc_request(pool_, &request, &address));
+    return address;
+  }
   void free(void* address) { check(plat_pool_free(pool_, address)); }
   void free(void* address, plat_stream stream) { check(plat_pool_free_on(pool_, address, stream)); }
   Block block(std::size_t bytes, plat_stream stream = nullptr) {
     return Block(allocate(bytes, stream), BlockDeleter{pool_, stream});
+  }
+  Block block(std::size_t bytes, plat_pool_purpose purpose) {
+    return Block(allocate(bytes, purpose), BlockDeleter{pool_, nullptr});
   }
   plat_pool_stats stats() const {
     plat_pool_stats stats;
@@ -82,25 +97,31 @@ class DevicePool {
 };
 
 // `count` values of a type in device memory. The host must not follow data(); it is what kernels and copies
-// are given.
+// are given. With PLAT_POOL_HOST they are in pinned host memory, and it may.
 template <class T>
 class Buffer {
  public:
   Buffer() = default;
   Buffer(DevicePool& pool, std::size_t count, plat_stream stream = nullptr)
-      : block_(pool.block(count * sizeof(T), stream)), count_(count) {}
+      : block_(pool.block(bytes_of(count), stream)), count_(count) {}
+  Buffer(DevicePool& pool, std::size_t count, plat_pool_purpose purpose)
+      : block_(pool.block(bytes_of(count), purpose)), count_(count) {}
   T* data() const noexcept { return static_cast<T*>(block_.get()); }
   std::size_t size() const noexcept { return count_; }
   std::size_t size_bytes() const noexcept { return count_ * sizeof(T); }
   explicit operator bool() const noexcept { return block_ != nullptr; }
 
  private:
+  static std::size_t bytes_of(std::size_t count) {
+    if (count > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();
+    return count * sizeof(T);
+  }
   Block block_;
   std::size_t count_ = 0;
 };
 
-// For containers in pinned host memory: a pool over PLAT_POOL_SOURCE_HOST. Containers write to what they get,
-// so device memory is not for them.
+// For containers in pinned host memory, of any pool. Containers write to what they get, so device memory is
+// not for them.
 class PoolResource final : public std::pmr::memory_resource {
  public:
   explicit PoolResource(plat_pool* pool) noexcept : pool_(pool) {}
@@ -108,7 +129,11 @@ class PoolResource final : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     void* address = nullptr;
-    const auto status = plat_pool_alloc_aligned(pool_, bytes == 0 ? 1 : bytes, alignment, &address);
+    plat_pool_request request{};
+    request.bytes = bytes == 0 ? 1 : bytes;
+    request.alignment = alignment;
+    request.purpose = PLAT_POOL_HOST;
+    const auto status = plat_pool_alloc_request(pool_, &request, &address);
     if (status != PLAT_POOL_OK) throw std::bad_alloc();
     return address;
   }

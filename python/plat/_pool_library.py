@@ -18,9 +18,10 @@ class Options(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in (
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
         "reserved_bytes", "reserved_peak", "used_bytes", "used_peak", "cached_bytes", "idle_bytes", "live_blocks", "maps",
-        "unmaps", "remaps", "out_of_memory", "address_bytes", "bookkeeping_bytes")]
+        "unmaps", "remaps", "out_of_memory", "address_bytes", "bookkeeping_bytes", "most_remaps",
+        "host_bytes")]
 
 
 _POINTER, _U64 = ctypes.c_void_p, ctypes.c_uint64
@@ -87,10 +88,9 @@ def free(pool: int, address: int, stream: Optional[int]) -> None:
 
 
 def stats(pool: int) -> Dict[str, int]:
-    room = ctypes.create_string_buffer(_ROOM_BYTES)
-    check(load().plat_pool_get_stats(pool, room))
-    values = Stats.from_buffer(room)
-    return {name: getattr(values, name) for name, _ in Stats._fields_}
+    values = Stats(struct_size=ctypes.sizeof(Stats))
+    check(load().plat_pool_get_stats(pool, ctypes.byref(values)))
+    return {name: getattr(values, name) for name, _ in Stats._fields_[1:]}
 
 
 def trim(pool: int, keep_bytes: int) -> None:

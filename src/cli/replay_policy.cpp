@@ -59,7 +59,7 @@ class PoolPolicy final : public Policy {
   Counters counters() override {
     plat_pool_stats stats;
     pool_->stats(&stats);
-    return {stats.reserved_bytes, stats.reserved_peak, stats.maps, stats.remaps, pool_->most_remaps()};
+    return {stats.reserved_bytes, stats.reserved_peak, stats.maps, stats.remaps, stats.most_remaps};
   }
 
  private:

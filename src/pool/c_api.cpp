@@ -26,6 +26,22 @@ plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
 
+plat_pool_status bad_request(const char* call) {
+  return report(PLAT_POOL_INVALID,
+                std::string(call) + ": there is no such purpose, or the tag is 0xFFFF, which means all tags");
+}
+
+bool is_good(const Request& request) {
+  return request.purpose >= PLAT_POOL_COMPUTE && request.purpose <= PLAT_POOL_CACHED &&
+         request.tag != PLAT_POOL_ALL_TAGS;
+}
+
+// A struct of the caller's, which may be older and shorter. False when its size makes no sense.
+template <class Struct>
+bool fits(const Struct& theirs) {
+  return theirs.struct_size > sizeof(theirs.struct_size) && theirs.struct_size <= sizeof(Struct);
+}
+
 }  // namespace
 
 }  // namespace plat::pool
@@ -49,7 +65,7 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
   plat_pool_options chosen;
   plat_pool_options_init(&chosen);
   if (options != nullptr) {
-    if (options->struct_size == 0 || options->struct_size > sizeof(chosen))
+    if (!fits(*options))
       return report(
           PLAT_POOL_INVALID,
           "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
@@ -92,14 +108,28 @@ plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64
 plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
                                      void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_for");
-  return guarded([&] { return pool->allocate(Request{bytes, 0, nullptr, purpose}, address); });
+  const Request request{bytes, 0, nullptr, purpose};
+  if (!is_good(request)) return bad_request("plat_pool_alloc_for");
+  return guarded([&] { return pool->allocate(request, address); });
 }
 
 plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag, void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_tagged");
-  if (tag == PLAT_POOL_ALL_TAGS)
-    return report(PLAT_POOL_INVALID, "plat_pool_alloc_tagged: 0xFFFF means all tags and names none");
-  return guarded([&] { return pool->allocate(Request{bytes, 0, nullptr, PLAT_POOL_COMPUTE, tag}, address); });
+  const Request request{bytes, 0, nullptr, PLAT_POOL_COMPUTE, tag};
+  if (!is_good(request)) return bad_request("plat_pool_alloc_tagged");
+  return guarded([&] { return pool->allocate(request, address); });
+}
+
+plat_pool_status plat_pool_alloc_request(plat_pool* pool, const plat_pool_request* asked, void** address) {
+  if (pool == nullptr || asked == nullptr || address == nullptr)
+    return null_argument("plat_pool_alloc_request");
+  if (!fits(*asked))
+    return report(PLAT_POOL_INVALID, "plat_pool_alloc_request: struct_size is not that of plat_pool_request");
+  plat_pool_request whole{};
+  std::memcpy(&whole, asked, asked->struct_size);
+  const Request request{whole.bytes, whole.alignment, whole.stream, whole.purpose, whole.tag};
+  if (!is_good(request)) return bad_request("plat_pool_alloc_request");
+  return guarded([&] { return pool->allocate(request, address); });
 }
 
 plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
@@ -131,7 +161,6 @@ PLAT_POOL_PASS(plat_pool_resize, (plat_pool * pool, void* address, uint64_t byte
 PLAT_POOL_PASS(plat_pool_usable,
                (plat_pool * pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool&& address,
                usable(address, bytes, with_tail))
-PLAT_POOL_PASS(plat_pool_get_stats, (plat_pool * pool, plat_pool_stats* out), pool&& out, stats(out))
 PLAT_POOL_PASS(plat_pool_tag_bytes, (plat_pool * pool, uint16_t tag, uint64_t* used, uint64_t* reserved),
                pool&& used&& reserved, tag_bytes(tag, used, reserved))
 PLAT_POOL_PASS(plat_pool_trim, (plat_pool * pool, uint64_t keep_bytes), pool, trim(keep_bytes))
@@ -141,6 +170,18 @@ PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool * pool, plat_pool_oom_call
 PLAT_POOL_PASS(plat_pool_flush_thread, (plat_pool * pool), pool, flush_thread())
 PLAT_POOL_PASS(plat_pool_sleep, (plat_pool * pool, uint16_t tag, int save), pool, sleep(tag, save != 0))
 PLAT_POOL_PASS(plat_pool_wake, (plat_pool * pool, uint16_t tag), pool, wake(tag))
+
+plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* out) {
+  if (pool == nullptr || out == nullptr) return null_argument("plat_pool_get_stats");
+  if (!fits(*out))
+    return report(PLAT_POOL_INVALID,
+                  "plat_pool_get_stats: struct_size is not that of plat_pool_stats; set it to sizeof stats");
+  plat_pool_stats all;
+  const plat_pool_status status = guarded([&] { return pool->stats(&all); });
+  all.struct_size = out->struct_size;
+  if (status == PLAT_POOL_OK) std::memcpy(out, &all, out->struct_size);
+  return status;
+}
 
 const char* plat_pool_last_error(void) { return last_error().c_str(); }
 

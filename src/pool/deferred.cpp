@@ -3,12 +3,15 @@
 #include <acl/acl_rt.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
 
 plat_pool_status Pool::use_on(void* address, plat_stream stream) {
+  if (Pool* companion = index_.find(address) == nullptr ? companion_at(address) : nullptr)
+    return companion->use_on(address, stream);
   // Only a live block: a note about anything else would stay for ever.
   if (const auto status = usable(address, nullptr, nullptr); status != PLAT_POOL_OK) return status;
   if (stream == nullptr) return PLAT_POOL_OK;
@@ -22,30 +25,57 @@ plat_pool_status Pool::use_on(void* address, plat_stream stream) {
   return PLAT_POOL_OK;
 }
 
-// True when the block was taken over; false when nobody but its own stream uses it.
-bool Pool::defer_shared(void* address, plat_stream stream) {
+// A block that was freed already and waits for its streams. It stays in the books of its zone meanwhile.
+bool Pool::is_deferred(const void* address) {
+  if (shared_count_.load(std::memory_order_relaxed) == 0) return false;
   std::lock_guard guard(shared_mutex_);
+  return deferred_.count(address) != 0;
+}
+
+// kYes when the block was taken over; kNo when nobody but its own stream uses it.
+Pool::Deferred Pool::defer_shared(void* address, plat_stream stream) {
+  std::lock_guard guard(shared_mutex_);
+  if (deferred_.count(address) != 0) return Deferred::kTwice;
   auto uses = uses_.find(address);
-  if (uses == uses_.end()) return false;
-  Shared shared{address, stream, {}};
-  for (plat_stream other : uses->second) {
-    if (other == stream) continue;
-    aclrtEvent event = nullptr;
-    if (aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC) != ACL_SUCCESS) {
-      aclrtSynchronizeStream(other);  // no event to be had: wait here instead
-      continue;
-    }
-    if (aclrtRecordEvent(event, other) != ACL_SUCCESS) {
-      aclrtDestroyEvent(event);
-      aclrtSynchronizeStream(other);
-      continue;
-    }
-    shared.events.push_back(event);
-  }
+  if (uses == uses_.end()) return Deferred::kNo;
+  Shared shared{address, stream, {}, {}};
+  for (plat_stream other : uses->second)
+    if (other != stream) shared.unmarked.push_back(other);
+  mark(shared);
   uses_.erase(uses);
   shared_.push_back(std::move(shared));
+  deferred_.insert(address);
   shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
-  return true;
+  return Deferred::kYes;
+}
+
+// Records an event on each stream that has none yet. One that the device refuses is tried again later.
+void Pool::mark(Shared& shared) {
+  std::erase_if(shared.unmarked, [&](plat_stream stream) {
+    aclrtEvent event = nullptr;
+    if (aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC) != ACL_SUCCESS) return false;
+    if (aclrtRecordEvent(event, stream) != ACL_SUCCESS) return aclrtDestroyEvent(event), false;
+    shared.events.push_back(event);
+    return true;
+  });
+}
+
+bool Pool::passed(Shared& shared, bool wait) {
+  mark(shared);
+  auto& events = shared.events;
+  while (!events.empty()) {
+    if (wait) {
+      if (aclrtSynchronizeEvent(events.back()) != ACL_SUCCESS) return false;
+    } else {
+      aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+      if (aclrtQueryEventStatus(events.back(), &status) != ACL_SUCCESS ||
+          status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
+        return false;
+    }
+    aclrtDestroyEvent(events.back());
+    events.pop_back();
+  }
+  return shared.unmarked.empty();
 }
 
 bool Pool::drain_shared(bool wait) {
@@ -53,21 +83,11 @@ bool Pool::drain_shared(bool wait) {
   {
     std::lock_guard guard(shared_mutex_);
     for (size_t i = 0; i < shared_.size();) {
-      auto& events = shared_[i].events;
-      while (!events.empty()) {
-        aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-        if (wait)
-          aclrtSynchronizeEvent(events.back());
-        else if (aclrtQueryEventStatus(events.back(), &status) != ACL_SUCCESS ||
-                 status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
-          break;
-        aclrtDestroyEvent(events.back());
-        events.pop_back();
-      }
-      if (!events.empty()) {
+      if (!passed(shared_[i], wait)) {
         ++i;
         continue;
       }
+      deferred_.erase(shared_[i].address);
       ready.push_back(std::move(shared_[i]));
       shared_.erase(shared_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -78,12 +98,31 @@ bool Pool::drain_shared(bool wait) {
   return !ready.empty();
 }
 
+// A stream ends: no use of it is noted any more, and what waited for it alone comes back.
+bool Pool::forget_uses(plat_stream stream, bool synchronize) {
+  if (shared_count_.load() == 0) return true;
+  if (synchronize && aclrtSynchronizeStream(stream) != ACL_SUCCESS) return false;
+  {
+    std::lock_guard guard(shared_mutex_);
+    for (Shared& shared : shared_) std::erase(shared.unmarked, stream);  // it has been waited for
+    for (auto use = uses_.begin(); use != uses_.end();) {
+      std::erase(use->second, stream);
+      use = use->second.empty() ? uses_.erase(use) : std::next(use);
+    }
+    shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
+  }
+  drain_shared(false);
+  refresh_key();
+  return true;
+}
+
 void Pool::forget_shared() {
   std::lock_guard guard(shared_mutex_);
   for (const Shared& shared : shared_)
     for (void* event : shared.events) aclrtDestroyEvent(event);
   uses_.clear();
   shared_.clear();
+  deferred_.clear();
   shared_count_ = 0;
 }
 

@@ -20,7 +20,8 @@ constexpr uint32_t kTightGranules = kPageBytes / 2 >> core::kGranuleShift;
 }  // namespace
 
 uint64_t Pool::hard_limit_pages() const {
-  return options_.limit_bytes != 0 ? options_.limit_bytes / kPageBytes : UINT64_MAX;
+  const uint64_t room = room_bytes();
+  return room != UINT64_MAX ? (held_bytes_ + room) / kPageBytes : UINT64_MAX;
 }
 
 uint64_t Pool::soft_limit_pages() const {
@@ -84,7 +85,7 @@ Got Pool::create_pages(size_t count, uint64_t ceiling, std::vector<void*>& pages
     }
     pages.push_back(page);
     held_bytes_ += kPageBytes;
-    held_peak_ = std::max(held_peak_.load(), held_bytes_.load());
+    note_held();
     ++maps_;
     if (held_bytes_ / kPageBytes > device_full_at_) device_full_at_ = UINT64_MAX;  // it has room again
   }
@@ -170,7 +171,7 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   *block = core::kNoBlock;
   if (!tight) *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed meanwhile
   if (*block != core::kNoBlock) return Got::kYes;
-  if (!source_->has_pages()) return grow_block(zone, granules, align, domain, block);
+  if (!source_->has_pages()) return grow_chunk(zone, granules, align, domain, block);
   core::RangePlan plan = zone.heap().plan(granules, align, domain, tight);
   if (!plan.found) {
     if (const Got got = add_space(zone, granules + align); got != Got::kYes) return got;
@@ -194,36 +195,6 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   if (got == Got::kYes) got = map_plan(zone, plan, pages);
   if (got == Got::kYes) *block = zone.heap().take(plan, domain);
   return got;
-}
-
-Got Pool::grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
-  const uint64_t need = (uint64_t{granules} + align - 1) << core::kGranuleShift;
-  uint64_t bytes = options_.chunk_bytes != 0 ? options_.chunk_bytes : 64_MiB;
-  if (options_.source == PLAT_POOL_SOURCE_CALLER)
-    bytes = align_down(options_.caller_bytes, core::kGranuleBytes);
-  else
-    bytes = align_up(std::max(need, bytes), kPageBytes);
-  if (options_.limit_bytes != 0 && held_bytes_ + bytes > options_.limit_bytes &&
-      options_.source != PLAT_POOL_SOURCE_CALLER) {
-    bytes = align_up(need, kPageBytes);  // the last piece may be smaller
-    if (held_bytes_ + bytes > options_.limit_bytes) return Got::kNoMemory;
-  }
-  void* base = nullptr;
-  if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
-  Space* space = zone.add_space(static_cast<char*>(base), bytes, true);
-  if (space == nullptr) {
-    source_->destroy_block(base);
-    return Got::kNoMemory;
-  }
-  held_bytes_ += bytes;
-  held_peak_ = std::max(held_peak_.load(), held_bytes_.load());
-  address_bytes_ += bytes;
-  ++maps_;
-  index_.add(space);
-  tool_.space_added(*space, source_->device());
-  if (tool_.listening()) refresh_key();
-  *block = zone.heap().allocate(granules, align, domain);
-  return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
 }
 
 plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
@@ -258,7 +229,9 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
           reclaim_spans();
           break;
         default:
-          for_other_pools(*this, [](Pool& other, Pool&) {
+          for_relatives([](Pool& relative) { relative.trim_locked(0); });
+          for_other_pools(*this, [](Pool& other, Pool& asking) {
+            if (other.root_ == asking.root_) return;
             // The other one may be growing and waiting for us: then it has nothing to give.
             if (std::unique_lock theirs(other.growth_, std::try_to_lock); theirs) other.trim_locked(0);
           });
@@ -267,8 +240,8 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
       got = grow_once(zone, granules, align, domain, block);
     }
   }
-  if (got == Got::kNoMemory && oom_callback_ != nullptr &&
-      oom_callback_(oom_user_, this, request.bytes, account().c_str()) != 0) {
+  if (got == Got::kNoMemory && root_->oom_callback_ != nullptr &&
+      root_->oom_callback_(root_->oom_user_, root_, request.bytes, account().c_str()) != 0) {
     std::lock_guard guard(growth_);
     device_full_at_ = UINT64_MAX;
     settle(Streams::Effort::kWait, nullptr, domain);

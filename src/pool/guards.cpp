@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -35,10 +36,11 @@ class Guards final : public Decorator {
     const plat_pool_status status = upstream_->allocate(wider, &base);
     if (status != PLAT_POOL_OK) return status;
     char* user = static_cast<char*>(base) + front;
-    const Record record{base, front, request.bytes, wider.bytes - front - guard_};
-    aclrtMemset(base, front, kGuard, front);
-    aclrtMemset(user, request.bytes, kNew, request.bytes);
-    aclrtMemset(user + record.own, guard_, kGuard, guard_);
+    Record record{base, front, request.bytes, wider.bytes - front - guard_, upstream_->on_host(base), true};
+    // Where the device refuses to write a guard, none can be looked at.
+    record.guarded = fill(record, static_cast<char*>(base), front, kGuard) &&
+                     fill(record, user + record.own, guard_, kGuard);
+    fill(record, user, request.bytes, kNew);
     std::lock_guard guard(mutex_);
     records_[user] = record;
     *address = user;
@@ -59,9 +61,9 @@ class Guards final : public Decorator {
     if (stream != nullptr)
       aclrtSynchronizeStream(stream);  // what is queued may still be the one that writes too far
     char* user = static_cast<char*>(address);
-    const int64_t before = broken(static_cast<char*>(record.base), record.front);
-    const int64_t after = broken(user + record.own, guard_);
-    aclrtMemset(user, record.bytes, kFreed, record.bytes);
+    const int64_t before = broken(record, static_cast<char*>(record.base), record.front);
+    const int64_t after = broken(record, user + record.own, guard_);
+    fill(record, user, record.bytes, kFreed);
     const plat_pool_status status = upstream_->release(record.base, stream);
     if (before >= 0)
       return report(PLAT_POOL_CORRUPT,
@@ -92,8 +94,14 @@ class Guards final : public Decorator {
   }
   plat_pool_status reset() override {
     std::lock_guard guard(mutex_);
-    records_.clear();
-    return upstream_->reset();
+    const plat_pool_status status = upstream_->reset();
+    if (status == PLAT_POOL_OK) records_.clear();
+    return status;
+  }
+  bool on_host(const void* address) override {
+    std::lock_guard guard(mutex_);
+    auto found = records_.find(const_cast<void*>(address));
+    return found != records_.end() && found->second.on_host;
   }
 
  private:
@@ -102,11 +110,22 @@ class Guards final : public Decorator {
     uint64_t front;
     uint64_t bytes;
     uint64_t own;  // payload with its tail
+    bool on_host;
+    bool guarded;
   };
+  static bool fill(const Record& record, char* start, uint64_t bytes, int value) {
+    if (!record.on_host) return aclrtMemset(start, bytes, value, bytes) == ACL_SUCCESS;
+    std::memset(start, value, bytes);
+    return true;
+  }
   // The offset of the first changed byte; -1 when all are as they were.
-  int64_t broken(const char* start, uint64_t bytes) const {
+  static int64_t broken(const Record& record, const char* start, uint64_t bytes) {
+    if (!record.guarded) return -1;
     std::vector<unsigned char> copy(bytes);
-    if (aclrtMemcpy(copy.data(), bytes, start, bytes, ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS) return -1;
+    if (record.on_host)
+      std::memcpy(copy.data(), start, bytes);
+    else if (aclrtMemcpy(copy.data(), bytes, start, bytes, ACL_MEMCPY_DEVICE_TO_HOST) != ACL_SUCCESS)
+      return -1;
     for (uint64_t i = 0; i < bytes; ++i)
       if (copy[i] != kGuard) return static_cast<int64_t>(i);
     return -1;

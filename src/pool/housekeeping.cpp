@@ -12,15 +12,28 @@ void Pool::note_peak() {
   // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
   // next.
   const uint64_t used = large_->used_bytes() + small_->used_bytes();
-  if (used > used_peak_.load(std::memory_order_relaxed)) {
-    uint64_t total = 0;
-    for_zones([&](Zone& zone) { total += zone.used_bytes(); });
-    used_peak_.store(std::max(total, used_peak_.load()), std::memory_order_relaxed);
-  }
+  if (used > used_peak_.load(std::memory_order_relaxed)) note_whole_peak();
+}
+
+void Pool::note_whole_peak() {
+  uint64_t total = 0;
+  auto add = [&](Pool& pool) { pool.for_zones([&](Zone& zone) { total += zone.used_bytes(); }); };
+  add(*this);
+  for_companions(add);
+  used_peak_.store(std::max(total, used_peak_.load()), std::memory_order_relaxed);
 }
 
 plat_pool_status Pool::stats(plat_pool_stats* stats) {
   *stats = plat_pool_stats{};
+  add_stats(*stats);
+  for_companions([&](Pool& companion) { companion.add_stats(*stats); });
+  stats->reserved_peak = held_peak_;
+  stats->used_peak = std::max(used_peak_.load(), stats->used_bytes);
+  return PLAT_POOL_OK;
+}
+
+void Pool::add_stats(plat_pool_stats& sum) {
+  plat_pool_stats* const stats = &sum;
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
     stats->bookkeeping_bytes += zone.heap().bookkeeping_bytes() + zone.table_bytes();
@@ -49,26 +62,30 @@ plat_pool_status Pool::stats(plat_pool_stats* stats) {
     std::lock_guard guard(growth_);
     stats->idle_bytes += bank_.size() * kPageBytes;
   }
-  stats->reserved_bytes = held_bytes_;
-  stats->reserved_peak = held_peak_;
-  stats->used_peak = std::max(used_peak_.load(), stats->used_bytes);
-  stats->maps = maps_;
-  stats->unmaps = unmaps_;
-  stats->remaps = remaps_;
-  stats->out_of_memory = oom_;
-  stats->address_bytes = address_bytes_;
-  return PLAT_POOL_OK;
+  stats->reserved_bytes += held_bytes_;
+  if (!source_->on_device()) stats->host_bytes += held_bytes_;
+  stats->maps += maps_;
+  stats->unmaps += unmaps_;
+  stats->remaps += remaps_;
+  stats->most_remaps = std::max(stats->most_remaps, most_remaps_.load());
+  stats->out_of_memory += oom_;
+  stats->address_bytes += address_bytes_;
 }
 
 plat_pool_status Pool::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) {
   *used = 0;
   *reserved = 0;
-  for_zones([&](Zone& zone) {
-    if (zone.tag() != tag) return;
-    std::lock_guard guard(zone.lock());
-    *used += zone.spans() != nullptr ? zone.spans()->out_bytes() : zone.used_bytes();
-    *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
-  });
+  auto add = [&](Pool& pool) {
+    pool.for_zones([&](Zone& zone) {
+      if (zone.tag() != tag) return;
+      std::lock_guard guard(zone.lock());
+      *used += zone.spans() != nullptr ? zone.spans()->out_bytes() : zone.used_bytes();
+      *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
+      for (const auto& space : zone.spaces()) *reserved += space->gone ? 0 : space->chunk_bytes;
+    });
+  };
+  add(*this);
+  for_companions(add);
   return PLAT_POOL_OK;
 }
 
@@ -89,12 +106,15 @@ std::string Pool::account() {
   });
   return fmt::format(
       "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
-      "not passed{}",
+      "not passed{}{}",
       format_bytes(held_bytes_),
       options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
       format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued),
       options_.max_remaps != 0 ? fmt::format("; pages moved for one request: at most {}", options_.max_remaps)
-                               : "");
+                               : "",
+      family_bytes() != held_bytes_
+          ? fmt::format("; with what it keeps for other purposes {}", format_bytes(family_bytes()))
+          : "");
 }
 
 void Pool::settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
@@ -131,9 +151,16 @@ bool Pool::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domai
 plat_pool_status Pool::forget_stream(plat_stream stream) {
   if (stream == nullptr) return PLAT_POOL_OK;
   flush_thread();
+  plat_pool_status status = PLAT_POOL_OK;
+  for_companions([&](Pool& companion) {
+    if (status == PLAT_POOL_OK) status = companion.forget_stream(stream);
+  });
+  if (status != PLAT_POOL_OK) return status;
   const uint16_t domain = streams_.forget(stream);
-  if (domain == 0) return PLAT_POOL_OK;
-  for_zones([&](Zone& zone) { settle_zone(zone, domain, UINT32_MAX / 2, 0, 0); });
+  if (domain == UINT16_MAX || !forget_uses(stream, domain == 0))
+    return report(PLAT_POOL_DEVICE,
+                  fmt::format("pool {}: the stream cannot be waited for, so nothing of it is let go", name_));
+  if (domain != 0) for_zones([&](Zone& zone) { settle_zone(zone, domain, UINT32_MAX / 2, 0, 0); });
   return PLAT_POOL_OK;
 }
 
@@ -162,16 +189,22 @@ void Pool::after_release(Zone& zone) {
 plat_pool_status Pool::trim(uint64_t keep_bytes) {
   flush_thread();
   std::lock_guard guard(growth_);
-  settle(Streams::Effort::kPoll, nullptr, 0);
-  reclaim_spans();
-  trim_locked(keep_bytes);
+  auto shrink = [&](Pool& pool) {
+    pool.drain_shared(false);
+    pool.settle(Streams::Effort::kPoll, nullptr, 0);
+    pool.reclaim_spans();
+    const uint64_t others = family_bytes() - pool.held_bytes_;
+    pool.trim_locked(keep_bytes > others ? keep_bytes - others : 0);
+  };
+  shrink(*this);
+  for_companions(shrink);
   return PLAT_POOL_OK;
 }
 
 uint64_t Pool::trim_locked(uint64_t keep_bytes) {
   const uint64_t before = held_bytes_;
   if (!source_->has_pages()) {
-    for_zones([&](Zone& zone) { trim_blocks(zone, keep_bytes); });
+    for_zones([&](Zone& zone) { trim_chunks(zone, keep_bytes); });
     return before - held_bytes_;
   }
   auto drop_bank = [&] {
@@ -192,24 +225,13 @@ uint64_t Pool::trim_locked(uint64_t keep_bytes) {
   return before - held_bytes_;
 }
 
-void Pool::trim_blocks(Zone& zone, uint64_t keep_bytes) {
-  std::lock_guard guard(zone.lock());
-  for (auto& space : zone.spaces()) {
-    if (held_bytes_ <= keep_bytes) return;
-    if (space->gone || !zone.heap().retire(space->first_block)) continue;
-    index_.remove(space.get());
-    tool_.space_removed(*space);
-    source_->destroy_block(space->base);
-    space->gone = true;
-    held_bytes_ -= space->bytes;
-    address_bytes_ -= space->bytes;
-    ++unmaps_;
-  }
-}
-
 plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* with_tail) {
   Space* space = index_.find(address);
-  if (space == nullptr) return unknown(address);
+  if (space == nullptr) {
+    Pool* companion = companion_at(address);
+    return companion != nullptr ? companion->usable(address, bytes, with_tail) : unknown(address);
+  }
+  if (is_deferred(address)) return unknown(address);
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   uint64_t held = 0;
@@ -229,9 +251,10 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
 
 plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   Space* space = index_.find(address);
-  if (space == nullptr || bytes == 0)
-    return space == nullptr ? unknown(address)
-                            : report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
+  if (space == nullptr)
+    if (Pool* companion = companion_at(address)) return companion->resize(address, bytes);
+  if (space == nullptr || is_deferred(address)) return unknown(address);
+  if (bytes == 0) return report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   if (zone.spans() != nullptr) {

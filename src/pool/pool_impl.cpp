@@ -21,8 +21,12 @@ constexpr uint32_t kContentionLimit = 8;
 constexpr uint64_t kLargestRequest = 1_TiB;
 }  // namespace
 
-Pool::Pool(const plat_pool_options& options)
-    : options_(options), name_(options.name != nullptr ? options.name : "pool"), tool_(name_) {
+Pool::Pool(const plat_pool_options& options, Pool* root)
+    : options_(options),
+      name_(options.name != nullptr ? options.name : "pool"),
+      tool_(name_),
+      root_(root != nullptr ? root : this),
+      growth_(root_->own_growth_) {
   options_.name = name_.c_str();
 }
 
@@ -34,7 +38,12 @@ plat_pool_status Pool::create(const plat_pool_options& options, Pool** out) {
 }
 
 plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<Source> source, Pool** out) {
-  std::unique_ptr<Pool> pool(new Pool(options));
+  return create(options, std::move(source), nullptr, out);
+}
+
+plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<Source> source, Pool* root,
+                              Pool** out) {
+  std::unique_ptr<Pool> pool(new Pool(options, root));
   pool->source_ = std::move(source);
   pool->tail_ = pool->source_->tail_bytes();
   pool->zones_.push_back(std::make_unique<Zone>(0, false));
@@ -106,6 +115,13 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
   if (request.alignment > kPageBytes || (request.alignment & (request.alignment - 1)) != 0)
     return report(PLAT_POOL_INVALID, fmt::format("pool {}: the alignment {} is no power of two up to 2 MiB",
                                                  name_, request.alignment));
+  if (!serves(request.purpose)) return allocate_elsewhere(request, address);
+  if (request.alignment > source_->largest_alignment())
+    return report(
+        PLAT_POOL_UNSUPPORTED,
+        fmt::format("pool {}: the caller's range starts at a multiple of {}, so no block of it can be "
+                    "had at one of {}",
+                    name_, source_->largest_alignment(), request.alignment));
   const uint16_t domain = streams_.domain_of(request.stream);
   if (domain == UINT16_MAX)
     return report(
@@ -126,6 +142,18 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
     }
   }
   return allocate_large(request, domain, address);
+}
+
+// The tool hears of it before the block can become another's. False when it is no live block: a small one was
+// looked at already.
+bool Pool::tell_removed(Space& space, const void* address) {
+  if (space.live == nullptr) {
+    if (is_deferred(address)) return false;
+    std::lock_guard guard(space.zone->lock());
+    if (space.zone->find(space, address) == core::kNoBlock) return false;
+  }
+  tool_.block_removed(address);
+  return true;
 }
 
 plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, uint16_t domain,
@@ -174,7 +202,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
       for (uint32_t at = 0; at < span_bytes(index); at += 1u << kChunkShift)
         __atomic_store_n(&space.chunk(base + at), ((span + 1) << 6) | index, __ATOMIC_RELAXED);
     }
-    note_peak();
+    request.tag == 0 ? note_peak() : note_whole_peak();
   }
   open_small(*address, index);
   if (tool_.listening()) {
@@ -208,7 +236,7 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   }
   *address = zone.open(block, request.bytes);
   zone.lock().unlock();
-  note_peak();
+  request.tag == 0 ? note_peak() : note_whole_peak();
   if (tool_.listening())
     tool_.block_added(*index_.find(*address), *address, request.bytes, source_->device());
   return PLAT_POOL_OK;
@@ -251,10 +279,16 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
 
 plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream stream) {
   if (address == nullptr) return PLAT_POOL_OK;
-  if (space == nullptr || (space->live != nullptr && !close_small(*space, address))) return unknown(address);
-  if (tool_.listening()) tool_.block_removed(address);
-  if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream))
-    return PLAT_POOL_OK;
+  if (space == nullptr) {
+    Pool* companion = companion_at(address);
+    return companion != nullptr ? companion->release(address, stream) : unknown(address);
+  }
+  if (space->live != nullptr && !close_small(*space, address)) return unknown(address);
+  if (tool_.listening() && !tell_removed(*space, address)) return unknown(address);
+  if (shared_count_.load(std::memory_order_relaxed) != 0) {
+    const Deferred deferred = defer_shared(address, stream);
+    if (deferred != Deferred::kNo) return deferred == Deferred::kYes ? PLAT_POOL_OK : unknown(address);
+  }
   if (options_.release == PLAT_POOL_RELEASE_IDLE) release_idle();
   const plat_pool_status status = release_now(space, address, stream);
   if (options_.release != PLAT_POOL_RELEASE_NEVER && status == PLAT_POOL_OK) after_release(*space->zone);
@@ -262,11 +296,7 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
 }
 
 plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stream) {
-  const uint16_t domain = streams_.domain_of(stream);
-  if (domain == UINT16_MAX)
-    return report(
-        PLAT_POOL_INVALID,
-        fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
+  const uint16_t domain = streams_.domain_or_wait(stream);
   Zone& zone = *space->zone;
   if (zone.spans() == nullptr) {
     const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;

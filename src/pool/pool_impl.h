@@ -1,5 +1,6 @@
 // Pool: zones, spans, caches and streams put together. pool_impl.cpp has the calls, growth.cpp how memory
-// comes and goes, sleep.cpp sleep and wake, deferred.cpp the blocks that several streams use.
+// comes and goes, chunks.cpp the same for sources without pages, sleep.cpp sleep and wake, deferred.cpp the
+// blocks that several streams use, companions.cpp memory of other sources than the pool's own.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pool/resource.h"
@@ -42,10 +44,9 @@ class Pool final : public plat_pool {
   plat_pool_status flush_thread() override;
   plat_pool_status sleep(uint16_t tag, bool save) override;
   plat_pool_status wake(uint16_t tag) override;
+  bool on_host(const void* address) override;
 
   uint64_t id() const { return id_; }
-  // The most pages that were moved for one request.
-  uint64_t most_remaps() const { return most_remaps_.load(); }
   // A thread joins / ends; its cache must be known to statistics and returned at the end.
   void enlist(ThreadCache& cache);
   void retire(ThreadCache& cache);
@@ -69,9 +70,13 @@ class Pool final : public plat_pool {
     void* address;
     plat_stream stream;
     std::vector<void*> events;
+    std::vector<plat_stream> unmarked;  // streams that have no event yet
   };
 
-  explicit Pool(const plat_pool_options& options);
+  // `root`: whose companion it is; null for a pool of its own.
+  explicit Pool(const plat_pool_options& options, Pool* root = nullptr);
+  static plat_pool_status create(const plat_pool_options& options, std::unique_ptr<Source> source, Pool* root,
+                                 Pool** pool);
 
   // A block's bytes with the tail that the owner's rule gives it, and the granules that hold them.
   uint64_t segment_bytes(uint64_t bytes) const { return ((bytes + 31) & ~uint64_t{31}) + tail_; }
@@ -84,6 +89,7 @@ class Pool final : public plat_pool {
   bool close_small(Space& space, const void* address);
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
+  bool tell_removed(Space& space, const void* address);
   plat_pool_status unknown(const void* address) const;
   Zone& zone_for(const Request& request, bool small);
   Zone* tag_zone(uint16_t tag, bool small);
@@ -97,14 +103,16 @@ class Pool final : public plat_pool {
   void live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out);
   void after_release(Zone& zone);
   void release_idle();
+  void reset_locked();
   void note_peak();
+  void note_whole_peak();
+  void add_stats(plat_pool_stats& stats);
   void refresh_key();
 
   // growth.cpp
   plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
                         uint16_t domain, uint32_t* block);
   Got grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
-  Got grow_block(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
   Got add_space(Zone& zone, uint32_t granules);
   Got collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
                     std::vector<void*>& pages);
@@ -117,17 +125,37 @@ class Pool final : public plat_pool {
   uint64_t soft_limit_pages() const;
   void reclaim_spans();
   uint64_t trim_locked(uint64_t keep_bytes);
-  void trim_blocks(Zone& zone, uint64_t keep_bytes);
   std::string account();
   bool settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain);
   void settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
+
+  // chunks.cpp
+  Got grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
+  Got add_chunk(Zone& zone, uint64_t bytes, uint64_t need);
+  void trim_chunks(Zone& zone, uint64_t keep_bytes);
+
+  // companions.cpp
+  bool serves(plat_pool_purpose purpose) const;
+  plat_pool_status allocate_elsewhere(const Request& request, void** address);
+  plat_pool_status open_companion(plat_pool_source source, Pool** companion);
+  Pool* companion_at(const void* address) const;
+  void for_companions(const std::function<void(Pool&)>& visit) const;
+  void for_relatives(const std::function<void(Pool&)>& visit);
+  uint64_t family_bytes() const;
+  uint64_t room_bytes() const;
+  void note_held();
 
   // sleep.cpp
   size_t stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans);
 
   // deferred.cpp
-  bool defer_shared(void* address, plat_stream stream);
+  enum class Deferred { kNo, kYes, kTwice };
+  Deferred defer_shared(void* address, plat_stream stream);
+  bool is_deferred(const void* address);
   bool drain_shared(bool wait);
+  static void mark(Shared& shared);
+  static bool passed(Shared& shared, bool wait);
+  bool forget_uses(plat_stream stream, bool synchronize);
   void forget_shared();
 
   void for_zones(const std::function<void(Zone&)>& visit);
@@ -154,7 +182,13 @@ class Pool final : public plat_pool {
   Zone* small_ = nullptr;
   std::unordered_map<uint32_t, Zone*> tags_;
 
-  std::mutex growth_;        // taken before any zone when pages or address space come or go
+  Pool* const root_;  // the pool that a companion belongs to, else itself
+  // Companions, opened when first asked for; growth_ guards opening.
+  std::atomic<Pool*> host_{nullptr};
+  std::atomic<Pool*> cached_{nullptr};
+
+  std::mutex own_growth_;
+  std::mutex& growth_;       // the root's; taken before any zone when pages or address space come or go
   std::vector<void*> bank_;  // pages that are held but mapped nowhere; growth_ guards it
   std::unordered_map<Zone*, std::unique_ptr<Saved>> saved_;
   std::atomic<uint64_t> held_bytes_{0};
@@ -178,6 +212,7 @@ class Pool final : public plat_pool {
   std::mutex shared_mutex_;
   std::unordered_map<void*, std::vector<plat_stream>> uses_;
   std::vector<Shared> shared_;
+  std::unordered_set<const void*> deferred_;  // the addresses in shared_
   std::atomic<uint32_t> shared_count_{0};
 
   plat_pool_oom_callback oom_callback_ = nullptr;

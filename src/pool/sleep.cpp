@@ -37,6 +37,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
                   fmt::format("pool {}: only a pool over mapped pages can sleep", name_));
   flush_thread();
   std::lock_guard growth(growth_);
+  drain_shared(true);
   settle(Streams::Effort::kWait, nullptr, 0);
   reclaim_spans();
   std::vector<Zone*> zones;
@@ -100,6 +101,13 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
     saved_[zone] = std::move(plans[zone]);
   }
   trim_locked(tag == PLAT_POOL_ALL_TAGS ? 0 : held_bytes_ - bank_.size() * kPageBytes);
+  if (tag == PLAT_POOL_ALL_TAGS)
+    for_companions([](Pool& companion) {
+      companion.drain_shared(true);
+      companion.settle(Streams::Effort::kWait, nullptr, 0);
+      companion.reclaim_spans();
+      companion.trim_locked(0);
+    });
   refresh_key();
   return PLAT_POOL_OK;
 }
@@ -182,52 +190,10 @@ void Pool::give_pages(std::vector<void*>& pages) {
   pages.clear();
 }
 
-// Everything is freed at once: the records are dropped, the pages go to the bank and back them anew when
-// needed.
-plat_pool_status Pool::reset() {
-  flush_epoch_.fetch_add(1);
-  flush_thread();
-  std::lock_guard growth(growth_);
-  {
-    std::lock_guard guard(caches_mutex_);
-    for (const ThreadCache* cache : caches_)
-      for (const auto& lane : cache->lanes)
-        if (lane->cached_blocks() != 0)
-          return report(PLAT_POOL_BUSY,
-                        fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
-  }
-  settle(Streams::Effort::kWait, nullptr, 0);
-  std::vector<const void*> regions;  // that a tool knows
-  for_zones([&](Zone& zone) {
-    std::lock_guard guard(zone.lock());
-    if (zone.spans() != nullptr) {
-      std::vector<uint32_t> all;
-      zone.spans()->all(all);
-      for (uint32_t span : all) {
-        if (tool_.listening()) live_blocks(zone, zone.spans()->at(span), regions);
-        drop_span(zone, span);
-      }
-      zone.spans()->clear();
-      return;
-    }
-    std::vector<uint32_t> live;
-    for (uint32_t id = zone.heap().first_block(); id != core::kNoBlock; id = zone.heap().block(id).next)
-      if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
-    for (uint32_t id : live) {
-      if (tool_.listening()) regions.push_back(zone.address_of(id));
-      zone.close(id);
-      zone.heap().release(id);
-    }
-  });
-  tool_.blocks_removed(regions);
-  forget_shared();
-  refresh_key();
-  return PLAT_POOL_OK;
-}
-
 Pool::~Pool() {
   key_ = UINT64_MAX;
   if (id_ != 0) forget_pool(*this);
+  for_companions([](Pool& companion) { delete &companion; });
   forget_shared();
   for (auto& [zone, saved] : saved_)
     for (const auto& page : saved->pages) {
@@ -239,7 +205,7 @@ Pool::~Pool() {
       if (space->gone) continue;
       tool_.space_removed(*space);
       if (!source_->has_pages()) {
-        source_->destroy_block(space->base);
+        source_->destroy_block(space->chunk_base);
         continue;
       }
       for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page) {

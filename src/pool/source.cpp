@@ -4,6 +4,7 @@
 #include <acl/ops/acl_dvpp.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -111,7 +112,10 @@ class BlockSource final : public Source {
 // One range that the caller brought; it is taken once and never given back to anybody.
 class CallerSource final : public Source {
  public:
-  CallerSource(void* base, uint64_t bytes) : base_(base), bytes_(bytes) {}
+  CallerSource(void* base, uint64_t bytes) : base_(base), bytes_(bytes) {
+    const auto start = reinterpret_cast<uint64_t>(base);
+    largest_alignment_ = std::min(kPageBytes, start & (~start + 1));
+  }
   Got create_block(uint64_t bytes, void** base) override {
     if (taken_ || bytes > bytes_) {
       error() = fmt::format("the caller's range of {} is all there is", format_bytes(bytes_));

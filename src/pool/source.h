@@ -33,6 +33,8 @@ class Source {
   virtual uint64_t total_bytes() const { return 0; }
   bool on_device() const { return on_device_; }
   uint64_t start_alignment() const { return start_alignment_; }
+  // Requests for a larger one cannot be served.
+  uint64_t largest_alignment() const { return largest_alignment_; }
   uint32_t tail_bytes() const { return tail_bytes_; }
   int32_t device() const { return device_; }
   // The device's words for the last failure that the calling thread met.
@@ -44,6 +46,7 @@ class Source {
   Got failed(const char* call, int code);
   bool on_device_ = true;
   uint64_t start_alignment_ = 64;
+  uint64_t largest_alignment_ = uint64_t{2} << 20;
   uint32_t tail_bytes_ = 32;
   int32_t device_ = 0;
 };

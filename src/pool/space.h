@@ -55,9 +55,11 @@ struct Space {
   std::unique_ptr<uint32_t[], Free> chunks;  // zeroed lazily by the system: untouched parts cost nothing
   std::unique_ptr<void*[], Free> pages;      // the handle behind each page, page sources only
   std::unique_ptr<LiveMap> live;             // where spans are cut from it
-  uint32_t first_block = 0;                  // of the heap
-  bool gone = false;                         // given back to the device
-  void* tool_heap = nullptr;                 // what an mstx tool knows it by
+  void* chunk_base = nullptr;                // what the device gave, block sources only
+  uint64_t chunk_bytes = 0;
+  uint32_t first_block = 0;   // of the heap
+  bool gone = false;          // given back to the device
+  void* tool_heap = nullptr;  // what an mstx tool knows it by
 };
 
 class SpaceIndex {

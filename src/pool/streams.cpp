@@ -100,7 +100,7 @@ uint16_t Streams::forget(plat_stream stream) {
   for (uint16_t i = 0; i < count; ++i) {
     Entry& entry = entries_[i];
     if (entry.stream.load(std::memory_order_relaxed) != stream) continue;
-    aclrtSynchronizeStream(stream);
+    if (aclrtSynchronizeStream(stream) != ACL_SUCCESS) return UINT16_MAX;
     for (Pending& pending : entry.pending) spare_events_.push_back(pending.event);
     entry.pending.clear();
     entry.dirty.store(false, std::memory_order_relaxed);

@@ -48,7 +48,8 @@ class Streams {
   // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
   // device refused.
   uint32_t make_wait(uint16_t domain, plat_stream waiter);
-  // Waits for the stream and forgets it. Returns its domain, 0 when unknown.
+  // Waits for the stream and forgets it. Returns its domain, 0 when unknown, UINT16_MAX when it cannot be
+  // waited for.
   uint16_t forget(plat_stream stream);
 
  private:

@@ -38,6 +38,22 @@ TEST_F(PoolTest, NoticesASecondFreeByAnotherThread) {
   EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_NOT_OWNED) << "it waits for the other stream";
 }
 
+TEST_F(PoolTest, KeepsALargeBlockThatIsFreedTwiceWhileAStreamUsesIt) {
+  device().streams_finish = false;
+  create();
+  void* shared = take(5_MiB);
+  ASSERT_EQ(plat_pool_use_on(pool, shared, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_resize(pool, shared, 1_MiB), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_usable(pool, shared, nullptr, nullptr), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_use_on(pool, shared, stream(2)), PLAT_POOL_NOT_OWNED);
+  EXPECT_NE(take(5_MiB), shared) << "the stream still uses it";
+  device().finish();
+  EXPECT_EQ(take(5_MiB), shared);
+  EXPECT_EQ(plat_pool_free(pool, shared), PLAT_POOL_OK) << "another's by now, and freed once";
+}
+
 TEST_F(PoolTest, NoticesWrongFreesInTagsAndWithoutCaches) {
   options.thread_cache = 0;
   create();

@@ -58,6 +58,7 @@ TEST_F(PoolTest, MovesPagesInsteadOfGrowing) {
   ASSERT_NE(large, nullptr);
   std::memset(large, 0xAB, 12_MiB);
   EXPECT_GT(stats().remaps, 0u);
+  EXPECT_EQ(stats().most_remaps, stats().remaps) << "for one request";
   for (size_t i = 1; i < blocks.size(); i += 2) {
     const auto* bytes = static_cast<unsigned char*>(blocks[i]);
     EXPECT_EQ(bytes[0], i);
@@ -209,6 +210,15 @@ TEST_F(PoolTest, DividesWhatTheCallerBrings) {
   EXPECT_LT(block, memory.get() + 1_MiB);
   void* address = nullptr;
   EXPECT_EQ(plat_pool_alloc(pool, 2_MiB, &address), PLAT_POOL_NO_MEMORY);
+  for (uint64_t alignment = 64; alignment <= 2_MiB; alignment *= 2) {
+    const auto status = plat_pool_alloc_aligned(pool, 100, alignment, &address);
+    if (status == PLAT_POOL_OK)
+      EXPECT_EQ(number(address) % alignment, 0u);
+    else
+      EXPECT_EQ(status, PLAT_POOL_UNSUPPORTED) << alignment;
+    EXPECT_EQ(status == PLAT_POOL_OK, number(memory.get()) % alignment == 0) << alignment;
+  }
+  EXPECT_EQ(plat_pool_alloc_for(pool, 100, PLAT_POOL_HOST, &address), PLAT_POOL_UNSUPPORTED);
   plat_pool_destroy(std::exchange(pool, nullptr));
   ::operator delete[](memory.release(), std::align_val_t(512));
 }

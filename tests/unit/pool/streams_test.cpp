@@ -62,6 +62,30 @@ TEST_F(PoolTest, HoldsABlockThatAnotherStreamUses) {
   }
 }
 
+TEST_F(PoolTest, RecordsNoEventOnAStreamThatHasEnded) {
+  create();
+  void* block = take(5_MiB, stream(1));
+  ASSERT_EQ(plat_pool_use_on(pool, block, stream(2)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_forget_stream(pool, stream(2)), PLAT_POOL_OK);
+  EXPECT_GT(device().synchronizes, 0u) << "what is queued there may use the block";
+  EXPECT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(device().events_recorded, 0u);
+  EXPECT_EQ(take(5_MiB, stream(1)), block);
+}
+
+TEST_F(PoolTest, GivesBackWhatWaitedForAStreamOnTrim) {
+  device().streams_finish = false;
+  create();
+  void* block = take(5_MiB);
+  ASSERT_EQ(plat_pool_use_on(pool, block, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  plat_pool_trim(pool, 0);
+  EXPECT_EQ(stats().reserved_bytes, 6_MiB);
+  device().finish();
+  plat_pool_trim(pool, 0);
+  EXPECT_EQ(stats().reserved_bytes, 0u);
+}
+
 TEST_F(PoolTest, NotesNoUseOfWhatIsNoBlock) {
   create();
   void* block = take(5_MiB);

@@ -152,6 +152,31 @@ TEST_P(PoolOnDevice, ReturnsToZeroAfterEveryRoundOfASoak) {
   }
 }
 
+// Guards read and write what they guard, so they meet memory of both sides.
+TEST_P(PoolOnDevice, ServesHostAndCachedMemoryBesideItsOwn) {
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  for (const auto purpose : {PLAT_POOL_COMPUTE, PLAT_POOL_MEDIA, PLAT_POOL_HOST, PLAT_POOL_CACHED})
+    for (const uint64_t bytes : {uint64_t{100}, 100_KiB}) {
+      void* block = nullptr;
+      ASSERT_EQ(plat_pool_alloc_for(guarded, bytes, purpose, &block), PLAT_POOL_OK) << plat_pool_last_error();
+      aclrtPtrAttributes where{};
+      ASSERT_EQ(aclrtPointerGetAttributes(block, &where), ACL_SUCCESS) << aclGetRecentErrMsg();
+      EXPECT_EQ(where.location.type == ACL_MEM_LOCATION_TYPE_HOST, purpose == PLAT_POOL_HOST);
+      const bool host = purpose == PLAT_POOL_HOST;
+      std::string bytes_in(bytes + 1, 'x');
+      const auto kind = host ? ACL_MEMCPY_HOST_TO_HOST : ACL_MEMCPY_HOST_TO_DEVICE;
+      ASSERT_EQ(aclrtMemcpy(block, bytes, bytes_in.data(), bytes, kind), ACL_SUCCESS) << aclGetRecentErrMsg();
+      EXPECT_EQ(plat_pool_free_on(guarded, block, stream), PLAT_POOL_OK) << plat_pool_last_error();
+      ASSERT_EQ(plat_pool_alloc_for(guarded, bytes, purpose, &block), PLAT_POOL_OK);
+      auto* after = static_cast<char*>(block) + align_up(bytes, 32) + 40;
+      ASSERT_EQ(aclrtMemcpy(after, 1, bytes_in.data(), 1, kind), ACL_SUCCESS) << aclGetRecentErrMsg();
+      EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_CORRUPT) << purpose;
+    }
+  EXPECT_EQ(plat_pool_destroy(guarded), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
                          ::testing::Values(PLAT_POOL_SOURCE_VMM, PLAT_POOL_SOURCE_MALLOC,
                                            PLAT_POOL_SOURCE_MEDIA),

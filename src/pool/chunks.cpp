@@ -1,0 +1,79 @@
+// Chunks: how a source without pages grows and shrinks, by whole blocks of the device.
+#include <algorithm>
+
+#include "base/units.h"
+#include "pool/pool_impl.h"
+
+namespace plat::pool {
+
+// Starts are promised to 64 bytes only. Places are told by their distance from a page, so a chunk that does
+// not start at one is used from the next one on.
+Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
+  const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
+  void* base = nullptr;
+  auto usable = [&](char** start) {
+    const auto from = reinterpret_cast<uint64_t>(base);
+    *start = static_cast<char*>(base) + (callers ? 0 : align_up(from, kPageBytes) - from);
+    return align_down(bytes - static_cast<uint64_t>(*start - static_cast<char*>(base)),
+                      callers ? core::kGranuleBytes : kPageBytes);
+  };
+  char* start = nullptr;
+  if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
+  uint64_t room = usable(&start);
+  if (room < need && !callers) {
+    source_->destroy_block(base);
+    bytes += kPageBytes;
+    if (bytes > room_bytes()) return Got::kNoMemory;
+    if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
+    room = usable(&start);
+  }
+  Space* space = zone.add_space(start, room, true);
+  if (space == nullptr) {
+    source_->destroy_block(base);
+    return Got::kNoMemory;
+  }
+  space->chunk_base = base;
+  space->chunk_bytes = bytes;
+  held_bytes_ += bytes;
+  note_held();
+  address_bytes_ += bytes;
+  ++maps_;
+  index_.add(space);
+  tool_.space_added(*space, source_->device());
+  if (tool_.listening()) refresh_key();
+  return Got::kYes;
+}
+
+// The zone's lock is held. Where a whole chunk is too much, what the request needs may not be.
+Got Pool::grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
+  const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
+  const uint64_t exact = (uint64_t{granules} + align - 1) << core::kGranuleShift;
+  const uint64_t need = callers ? exact : align_up(exact, kPageBytes);
+  const uint64_t chunk = options_.chunk_bytes != 0 ? options_.chunk_bytes : 64_MiB;
+  const uint64_t wanted = callers ? options_.caller_bytes : align_up(std::max(need, chunk), kPageBytes);
+  Got got = Got::kNoMemory;
+  for (const uint64_t bytes : {wanted, need}) {
+    if (callers || bytes <= room_bytes()) got = add_chunk(zone, bytes, need);
+    if (got != Got::kNoMemory || wanted == need || callers) break;
+  }
+  if (got != Got::kYes) return got;
+  *block = zone.heap().allocate(granules, align, domain);
+  return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
+}
+
+void Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
+  std::lock_guard guard(zone.lock());
+  for (auto& space : zone.spaces()) {
+    if (held_bytes_ <= keep_bytes) return;
+    if (space->gone || !zone.heap().retire(space->first_block)) continue;
+    index_.remove(space.get());
+    tool_.space_removed(*space);
+    source_->destroy_block(space->chunk_base);
+    space->gone = true;
+    held_bytes_ -= space->chunk_bytes;
+    address_bytes_ -= space->chunk_bytes;
+    ++unmaps_;
+  }
+}
+
+}  // namespace plat::pool

@@ -1,0 +1,106 @@
+// plat/pool.hpp: owners give back, buffers know their type, containers live in pinned memory.
+#include <plat/pool.hpp>
+
+#include <memory_resource>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pool_fixture.h"
+
+namespace plat::test {
+namespace {
+
+class CppPoolTest : public PoolTest {
+ protected:
+  void SetUp() override {
+    PoolTest::SetUp();
+    options.chunk_bytes = 4_MiB;
+  }
+  static uint64_t live(const DevicePool& owner) { return owner.stats().live_blocks; }
+};
+
+TEST_F(CppPoolTest, GivesBlocksBackWhenTheirOwnerEnds) {
+  DevicePool owner(options);
+  {
+    Block block = owner.block(1_MiB);
+    Block on_stream = owner.block(1000, stream(1));
+    Block pinned = owner.block(1000, PLAT_POOL_HOST);
+    static_cast<char*>(pinned.get())[999] = 1;
+    EXPECT_EQ(live(owner), 3u);
+    Block taken = std::move(block);
+    EXPECT_EQ(block, nullptr);
+  }
+  EXPECT_EQ(live(owner), 0u);
+  void* plain = owner.allocate(100);
+  owner.free(plain);
+  EXPECT_THROW(owner.free(plain), PoolError);
+}
+
+TEST_F(CppPoolTest, ThrowsTheSentenceThatExplains) {
+  DevicePool owner(options);
+  try {
+    owner.allocate(100_MiB);
+    FAIL();
+  } catch (const PoolError& error) {
+    EXPECT_EQ(error.status(), PLAT_POOL_NO_MEMORY);
+    EXPECT_NE(std::string(error.what()).find("100 MiB"), std::string::npos) << error.what();
+  }
+  options.release = static_cast<plat_pool_release>(17);
+  EXPECT_THROW(DevicePool{options}, PoolError);
+}
+
+TEST_F(CppPoolTest, MovesPoolsAndTakesOverDecorators) {
+  DevicePool first(options);
+  DevicePool second(std::move(first));
+  EXPECT_EQ(first.get(), nullptr);
+  plat_pool* limited = nullptr;
+  ASSERT_EQ(plat_pool_with_limit(second.get(), 1_MiB, &limited), PLAT_POOL_OK);
+  DevicePool outer(limited);
+  EXPECT_THROW(outer.allocate(2_MiB), PoolError);
+}
+
+TEST_F(CppPoolTest, CountsTheValuesOfABuffer) {
+  DevicePool owner(options);
+  {
+    const Buffer<float> tensor(owner, 1000);
+    EXPECT_EQ(tensor.size(), 1000u);
+    EXPECT_EQ(tensor.size_bytes(), 4000u);
+    EXPECT_TRUE(tensor);
+    const Buffer<int> staging(owner, 10, PLAT_POOL_HOST);
+    staging.data()[9] = 7;
+    EXPECT_EQ(staging.data()[9], 7);
+  }
+  EXPECT_EQ(live(owner), 0u);
+  EXPECT_FALSE(Buffer<int>());
+  EXPECT_THROW(Buffer<double>(owner, SIZE_MAX / 4), std::bad_array_new_length);
+}
+
+TEST_F(CppPoolTest, LetsContainersLiveInPinnedMemory) {
+  DevicePool owner(options);
+  PoolResource resource(owner.get());
+  {
+    std::pmr::vector<int> numbers(&resource);
+    for (int i = 0; i < 10000; ++i) numbers.push_back(i);
+    EXPECT_EQ(numbers[9999], 9999);
+    std::pmr::string text("a string that is too long for its own small room", &resource);
+    EXPECT_GE(live(owner), 2u);
+    EXPECT_GT(owner.stats().host_bytes, 0u);
+    struct alignas(4096) Wide {
+      char byte;
+    };
+    std::pmr::vector<Wide> wide(3, &resource);
+    EXPECT_EQ(reinterpret_cast<uint64_t>(wide.data()) % 4096, 0u);
+  }
+  EXPECT_EQ(live(owner), 0u);
+  EXPECT_TRUE(resource.is_equal(PoolResource(owner.get())));
+  DevicePool other(options);
+  EXPECT_FALSE(resource.is_equal(PoolResource(other.get())));
+  options.host_limit_bytes = 4_MiB;
+  DevicePool small(options);
+  PoolResource scarce(small.get());
+  EXPECT_THROW(std::ignore = scarce.allocate(8_MiB), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace plat::test
