@@ -155,10 +155,18 @@ PLAT_POOL_API plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t byte
 PLAT_POOL_API plat_pool_status plat_pool_alloc_request(plat_pool* pool, const plat_pool_request* request,
                                                        void** address);
 
+/* Several blocks at once, all or none; tools hear of them in one call. */
+PLAT_POOL_API plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, size_t count,
+                                                     plat_stream stream, void** addresses);
+
 /* Nothing uses the block any more. NULL is ignored. */
 PLAT_POOL_API plat_pool_status plat_pool_free(plat_pool* pool, void* address);
 /* Work queued on `stream` so far may still use the block. */
 PLAT_POOL_API plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream stream);
+/* The same for several; tools hear of them in one call. All that can be freed are; the first failure is
+ * returned. */
+PLAT_POOL_API plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, size_t count,
+                                                    plat_stream stream);
 /* Work on `stream`, another one than the block's, uses it too: its free will wait for what is queued there by
  * then. */
 PLAT_POOL_API plat_pool_status plat_pool_use_on(plat_pool* pool, void* address, plat_stream stream);
@@ -171,6 +179,9 @@ PLAT_POOL_API plat_pool_status plat_pool_resize(plat_pool* pool, void* address, 
 /* Bytes from the start of a live block that are its own, its tail excluded / included. */
 PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* address, uint64_t* bytes,
                                                 uint64_t* with_tail);
+
+/* What tools call the block, if one listens. */
+PLAT_POOL_API plat_pool_status plat_pool_name_block(plat_pool* pool, void* address, const char* name);
 
 PLAT_POOL_API plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* stats);
 PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used,
@@ -191,8 +202,12 @@ PLAT_POOL_API plat_pool_status plat_pool_flush_thread(plat_pool* pool);
 PLAT_POOL_API plat_pool_status plat_pool_sleep(plat_pool* pool, uint16_t tag, int save);
 PLAT_POOL_API plat_pool_status plat_pool_wake(plat_pool* pool, uint16_t tag);
 
-/* An arena hands out blocks of a pool that are freed in one call. For one thread at a time. */
+/* An arena hands out blocks of a pool that are freed in one call. For one thread at a time. Reset keeps its
+ * memory for the next round, destroy gives it back. */
 PLAT_POOL_API plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena);
+/* An arena inside another: destroyed by itself, or together with all that is in the outer one when that is
+ * reset or destroyed. chunk_bytes 0: as the outer one. */
+PLAT_POOL_API plat_pool_status plat_arena_nest(plat_arena* outer, uint64_t chunk_bytes, plat_arena** arena);
 PLAT_POOL_API plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment,
                                                 void** address);
 PLAT_POOL_API plat_pool_status plat_arena_reset(plat_arena* arena);

@@ -1,16 +1,23 @@
-// Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; nested arenas are arenas
-// over the same pool.
+// Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; an arena inside another
+// has chunks of its own and ends with it. Tools hear of the blocks, not of the chunks they are cut from.
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "pool/batch.h"
 #include "pool/guarded.h"
+#include "pool/pool_impl.h"
 
-using plat::align_up;
+using namespace plat;
+using plat::pool::guarded;
 using plat::pool::report;
 
 struct plat_arena {
   plat_pool* pool;
+  plat::pool::Pool* teller;  // at the bottom of the pool's decorators
+  plat_arena* parent;
   uint64_t chunk_bytes;
   struct Chunk {
     char* base;
@@ -19,22 +26,104 @@ struct plat_arena {
   std::vector<Chunk> chunks;
   size_t current = 0;
   uint64_t used = 0;  // of the current chunk
+  std::vector<std::unique_ptr<plat_arena>> children;
+  std::vector<const void*> told;  // blocks that a tool knows
+  ~plat_arena();
+
+  plat_pool_status take(uint64_t bytes, uint64_t alignment, void** address);
+  bool place(uint64_t need, uint64_t alignment, void** address);
+  void gather(std::vector<const void*>& out);
+  void forget();
 };
 
 namespace {
+
 // Blocks inside a chunk keep the strictest rule: start at 128 bytes, 32 bytes of tail of their own.
 constexpr uint64_t kArenaAlignment = 128;
 constexpr uint64_t kArenaTail = 32;
+
 }  // namespace
+
+plat_arena::~plat_arena() {
+  const plat::pool::Quiet quiet;
+  for (const Chunk& chunk : chunks) pool->release(chunk.base, nullptr);
+}
+
+bool plat_arena::place(uint64_t need, uint64_t alignment, void** address) {
+  for (; current < chunks.size(); ++current, used = 0) {
+    const Chunk& chunk = chunks[current];
+    const auto start = reinterpret_cast<uint64_t>(chunk.base);
+    const uint64_t at = align_up(start + used, alignment) - start;
+    if (at + need > chunk.bytes) continue;
+    used = at + need;
+    *address = chunk.base + at;
+    return true;
+  }
+  return false;
+}
+
+plat_pool_status plat_arena::take(uint64_t bytes, uint64_t alignment, void** address) {
+  const uint64_t need = align_up(bytes, 32) + kArenaTail;
+  if (!place(need, alignment, address)) {
+    plat_pool::Request request;
+    request.bytes = std::max(chunk_bytes, need + alignment);
+    void* base = nullptr;
+    chunks.reserve(chunks.size() + 1);  // before the block is taken, or it could be lost
+    {
+      const plat::pool::Quiet quiet;
+      const plat_pool_status status = pool->allocate(request, &base);
+      if (status != PLAT_POOL_OK) return status;
+    }
+    chunks.push_back({static_cast<char*>(base), request.bytes});
+    current = chunks.size() - 1;
+    used = 0;
+    place(need, alignment, address);
+  }
+  if (teller != nullptr && teller->tool().listening()) {
+    told.push_back(*address);
+    teller->tell_piece(*address, bytes, "arena");
+  }
+  return PLAT_POOL_OK;
+}
+
+void plat_arena::gather(std::vector<const void*>& out) {
+  out.insert(out.end(), told.begin(), told.end());
+  told.clear();
+  for (auto& child : children) child->gather(out);
+}
+
+// Tools hear of everything in it, and in those inside it, in one call.
+void plat_arena::forget() {
+  std::vector<const void*> gone;
+  gather(gone);
+  if (teller != nullptr) teller->tool().regions_removed(gone);
+  children.clear();
+  current = 0;
+  used = 0;
+}
 
 extern "C" {
 
 plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena) {
   if (pool == nullptr || arena == nullptr)
     return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
-  return plat::pool::guarded([&] {
-    return *arena = new plat_arena{pool, chunk_bytes != 0 ? chunk_bytes : plat::operator""_MiB(4), {}, 0, 0},
-           PLAT_POOL_OK;
+  return guarded([&] {
+    auto* teller = dynamic_cast<plat::pool::Pool*>(pool->base());
+    *arena = new plat_arena{pool, teller, nullptr, chunk_bytes != 0 ? chunk_bytes : 4_MiB, {}, 0, 0, {}, {}};
+    return PLAT_POOL_OK;
+  });
+}
+
+plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_arena** arena) {
+  if (parent == nullptr || arena == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_arena_nest: an argument is NULL");
+  return guarded([&] {
+    const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : parent->chunk_bytes;
+    std::unique_ptr<plat_arena> child(
+        new plat_arena{parent->pool, parent->teller, parent, bytes, {}, 0, 0, {}, {}});
+    parent->children.push_back(std::move(child));
+    *arena = parent->children.back().get();
+    return PLAT_POOL_OK;
   });
 }
 
@@ -43,43 +132,24 @@ plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t al
       (alignment & (alignment - 1)) != 0)
     return report(PLAT_POOL_INVALID,
                   "plat_arena_alloc: an argument is NULL, the size 0 or the alignment no power of two");
-  alignment = std::max(alignment, kArenaAlignment);
-  const uint64_t need = align_up(bytes, 32) + kArenaTail;
-  for (; arena->current < arena->chunks.size(); ++arena->current, arena->used = 0) {
-    const auto& chunk = arena->chunks[arena->current];
-    const auto start = reinterpret_cast<uint64_t>(chunk.base);
-    const uint64_t at = align_up(start + arena->used, alignment) - start;
-    if (at + need > chunk.bytes) continue;
-    arena->used = at + need;
-    *address = chunk.base + at;
-    return PLAT_POOL_OK;
-  }
-  plat_pool::Request request;
-  request.bytes = std::max(arena->chunk_bytes, need + alignment);
-  void* base = nullptr;
-  const plat_pool_status status = plat::pool::guarded([&] {
-    arena->chunks.reserve(arena->chunks.size() + 1);  // before the block is taken, or it could be lost
-    return arena->pool->allocate(request, &base);
-  });
-  if (status != PLAT_POOL_OK) return status;
-  arena->chunks.push_back({static_cast<char*>(base), request.bytes});
-  arena->current = arena->chunks.size() - 1;
-  arena->used = 0;
-  return plat_arena_alloc(arena, bytes, alignment, address);
+  return guarded([&] { return arena->take(bytes, std::max(alignment, kArenaAlignment), address); });
 }
 
 plat_pool_status plat_arena_reset(plat_arena* arena) {
   if (arena == nullptr) return report(PLAT_POOL_INVALID, "plat_arena_reset: the arena is NULL");
-  arena->current = 0;
-  arena->used = 0;
-  return PLAT_POOL_OK;
+  return guarded([&] { return arena->forget(), PLAT_POOL_OK; });
 }
 
 plat_pool_status plat_arena_destroy(plat_arena* arena) {
   if (arena == nullptr) return PLAT_POOL_OK;
-  for (const auto& chunk : arena->chunks) arena->pool->release(chunk.base, nullptr);
-  delete arena;
-  return PLAT_POOL_OK;
+  return guarded([&] {
+    arena->forget();
+    if (arena->parent == nullptr)
+      delete arena;
+    else
+      std::erase_if(arena->parent->children, [&](const auto& child) { return child.get() == arena; });
+    return PLAT_POOL_OK;
+  });
 }
 
 }  // extern "C"

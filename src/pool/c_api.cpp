@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "pool/batch.h"
 #include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
@@ -147,6 +148,42 @@ plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream s
   return guarded([&] { return pool->release(address, stream); });
 }
 
+plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, size_t count,
+                                       plat_stream stream, void** addresses) {
+  if (pool == nullptr || (count != 0 && (bytes == nullptr || addresses == nullptr)))
+    return null_argument("plat_pool_alloc_batch");
+  return guarded([&] {
+    Batch batch;
+    plat_pool_status status = PLAT_POOL_OK;
+    size_t done = 0;
+    for (; done < count && status == PLAT_POOL_OK; ++done)
+      status = pool->allocate(Request{bytes[done], 0, stream}, &addresses[done]);
+    if (status == PLAT_POOL_OK) return status;
+    const std::string why = last_error();
+    for (addresses[--done] = nullptr; done > 0; addresses[done] = nullptr)
+      pool->release(addresses[--done], stream);
+    return report(status, why);
+  });
+}
+
+plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, size_t count,
+                                      plat_stream stream) {
+  if (pool == nullptr || (count != 0 && addresses == nullptr)) return null_argument("plat_pool_free_batch");
+  return guarded([&] {
+    plat_pool_status first = PLAT_POOL_OK;
+    std::string why;
+    auto note = [&](plat_pool_status status) {
+      if (status == PLAT_POOL_OK || first != PLAT_POOL_OK) return;
+      first = status;
+      why = last_error();
+    };
+    Batch batch;
+    for (size_t i = 0; i < count; ++i) note(pool->release(addresses[i], stream));
+    note(batch.finish());
+    return first == PLAT_POOL_OK ? first : report(first, why);
+  });
+}
+
 #define PLAT_POOL_PASS(name, parameters, check, expression) \
   plat_pool_status name parameters {                        \
     if (!(check)) return null_argument(#name);              \
@@ -161,6 +198,8 @@ PLAT_POOL_PASS(plat_pool_resize, (plat_pool * pool, void* address, uint64_t byte
 PLAT_POOL_PASS(plat_pool_usable,
                (plat_pool * pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool&& address,
                usable(address, bytes, with_tail))
+PLAT_POOL_PASS(plat_pool_name_block, (plat_pool * pool, void* address, const char* name),
+               pool&& address&& name, name_block(address, name))
 PLAT_POOL_PASS(plat_pool_tag_bytes, (plat_pool * pool, uint16_t tag, uint64_t* used, uint64_t* reserved),
                pool&& used&& reserved, tag_bytes(tag, used, reserved))
 PLAT_POOL_PASS(plat_pool_trim, (plat_pool * pool, uint64_t keep_bytes), pool, trim(keep_bytes))

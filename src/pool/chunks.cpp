@@ -39,8 +39,7 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   address_bytes_ += bytes;
   ++maps_;
   index_.add(space);
-  tool_.space_added(*space, source_->device());
-  if (tool_.listening()) refresh_key();
+  tell_space(*space);
   return Got::kYes;
 }
 
@@ -67,7 +66,7 @@ void Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
     if (held_bytes_ <= keep_bytes) return;
     if (space->gone || !zone.heap().retire(space->first_block)) continue;
     index_.remove(space.get());
-    tool_.space_removed(*space);
+    tool_.heap_removed(space->tool_heap);
     source_->destroy_block(space->chunk_base);
     space->gone = true;
     held_bytes_ -= space->chunk_bytes;

@@ -37,6 +37,9 @@ class Decorator : public plat_pool {
   plat_pool_status sleep(uint16_t tag, bool save) override { return upstream_->sleep(tag, save); }
   plat_pool_status wake(uint16_t tag) override { return upstream_->wake(tag); }
   bool on_host(const void* address) override { return upstream_->on_host(address); }
+  plat_pool_status name_block(void* address, const char* name) override {
+    return upstream_->name_block(address, name);
+  }
   plat_pool* base() override { return upstream_->base(); }
 
  protected:

@@ -104,7 +104,10 @@ bool Pool::forget_uses(plat_stream stream, bool synchronize) {
   if (synchronize && aclrtSynchronizeStream(stream) != ACL_SUCCESS) return false;
   {
     std::lock_guard guard(shared_mutex_);
-    for (Shared& shared : shared_) std::erase(shared.unmarked, stream);  // it has been waited for
+    for (Shared& shared : shared_) {  // it has been waited for
+      std::erase(shared.unmarked, stream);
+      if (shared.stream == stream) shared.stream = nullptr;
+    }
     for (auto use = uses_.begin(); use != uses_.end();) {
       std::erase(use->second, stream);
       use = use->second.empty() ? uses_.erase(use) : std::next(use);

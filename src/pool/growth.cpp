@@ -62,8 +62,8 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   }
   index_.add(space);
   address_bytes_ += bytes;
-  tool_.space_added(*space, source_->device());
-  if (tool_.listening() || &zone == small_) refresh_key();
+  tell_space(*space);
+  if (&zone == small_) refresh_key();
   return Got::kYes;
 }
 

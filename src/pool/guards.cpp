@@ -53,8 +53,7 @@ class Guards final : public Decorator {
     {
       std::lock_guard guard(mutex_);
       auto found = records_.find(address);
-      if (found == records_.end())
-        return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+      if (found == records_.end()) return not_mine(address);
       record = found->second;
       records_.erase(found);
     }
@@ -81,8 +80,7 @@ class Guards final : public Decorator {
   plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail) override {
     std::lock_guard guard(mutex_);
     auto found = records_.find(const_cast<void*>(address));
-    if (found == records_.end())
-      return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+    if (found == records_.end()) return not_mine(address);
     if (bytes != nullptr) *bytes = found->second.bytes;
     if (with_tail != nullptr) *with_tail = found->second.own;
     return PLAT_POOL_OK;
@@ -90,7 +88,12 @@ class Guards final : public Decorator {
   plat_pool_status use_on(void* address, plat_stream stream) override {
     std::lock_guard guard(mutex_);
     auto found = records_.find(address);
-    return found == records_.end() ? PLAT_POOL_NOT_OWNED : upstream_->use_on(found->second.base, stream);
+    return found == records_.end() ? not_mine(address) : upstream_->use_on(found->second.base, stream);
+  }
+  plat_pool_status name_block(void* address, const char* name) override {
+    std::lock_guard guard(mutex_);
+    auto found = records_.find(address);
+    return found == records_.end() ? not_mine(address) : upstream_->name_block(found->second.base, name);
   }
   plat_pool_status reset() override {
     std::lock_guard guard(mutex_);
@@ -113,6 +116,9 @@ class Guards final : public Decorator {
     bool on_host;
     bool guarded;
   };
+  static plat_pool_status not_mine(const void* address) {
+    return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+  }
   static bool fill(const Record& record, char* start, uint64_t bytes, int value) {
     if (!record.on_host) return aclrtMemset(start, bytes, value, bytes) == ACL_SUCCESS;
     std::memset(start, value, bytes);

@@ -260,7 +260,10 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   if (zone.spans() != nullptr) {
     const uint32_t entry = space->chunk(address);
     if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-    if (segment_bytes(bytes) <= class_bytes(entry & 63)) return PLAT_POOL_OK;
+    if (segment_bytes(bytes) <= class_bytes(entry & 63)) {
+      if (tool_.listening()) tell_resized(*space, address, bytes);
+      return PLAT_POOL_OK;
+    }
   } else {
     const uint32_t block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown(address);
@@ -268,7 +271,10 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
     zone.close(block);
     const bool done = zone.heap().resize(block, granules_of(bytes), 0);
     zone.open(block, done ? bytes : asked);
-    if (done) return PLAT_POOL_OK;
+    if (done) {
+      if (tool_.listening()) tell_resized(*space, address, bytes);
+      return PLAT_POOL_OK;
+    }
   }
   return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
                                                  name_, address, format_bytes(bytes)));

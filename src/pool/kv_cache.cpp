@@ -21,6 +21,8 @@ struct plat_kv_cache {
   uint64_t token_bytes;
   uint64_t max_tokens;
   std::vector<void*> pages;  // mapped from the base on
+  void* tool_heap = nullptr;
+  uint64_t told_bytes = 0;  // of the region that a tool knows
 };
 
 namespace {
@@ -64,6 +66,22 @@ plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
              : report(PLAT_POOL_DEVICE, fmt::format("plat_kv_set_tokens: {}", source.error()));
 }
 
+// One region holds the tokens there are.
+void tell(plat_kv_cache& cache, uint64_t bytes) {
+  if (cache.tool_heap == nullptr || bytes == cache.told_bytes) return;
+  auto& tool = cache.pool->tool();
+  const int32_t device = cache.pool->source().device();
+  if (bytes == 0) {
+    tool.regions_removed({cache.base});
+  } else if (cache.told_bytes != 0) {
+    tool.region_resized(cache.tool_heap, {cache.base, bytes}, device);
+  } else {
+    tool.regions_added(cache.tool_heap, {{cache.base, bytes}}, device);
+    tool.regions_named({cache.base}, "tokens");
+  }
+  cache.told_bytes = bytes;
+}
+
 }  // namespace
 
 extern "C" {
@@ -84,6 +102,7 @@ plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t 
                                                    base->source().error()));
   const plat_pool_status status = guarded([&] {
     *cache = new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}};
+    (*cache)->tool_heap = base->tool().heap_added(address, bytes, base->source().device(), "KV cache");
     return PLAT_POOL_OK;
   });
   if (status != PLAT_POOL_OK) base->source().unreserve(address);
@@ -96,7 +115,14 @@ plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
                   "plat_kv_set_tokens: the cache is NULL, or smaller than the number of tokens");
   const uint64_t tail = cache->pool->source().tail_bytes();
   const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + tail;
-  return guarded([&] { return set_pages(*cache, (bytes + kPageBytes - 1) / kPageBytes); });
+  return guarded([&] {
+    // A tool that watches hears of a shrink before the pages go, and of a growth once they are there.
+    const uint64_t payload = tokens * cache->token_bytes;
+    if (payload < cache->told_bytes) tell(*cache, payload);
+    const plat_pool_status status = set_pages(*cache, (bytes + kPageBytes - 1) / kPageBytes);
+    if (status == PLAT_POOL_OK) tell(*cache, payload);
+    return status;
+  });
 }
 
 void* plat_kv_base(const plat_kv_cache* cache) { return cache != nullptr ? cache->base : nullptr; }
@@ -109,6 +135,7 @@ plat_pool_status plat_kv_destroy(plat_kv_cache* cache) {
   if (cache == nullptr) return PLAT_POOL_OK;
   const plat_pool_status status = plat_kv_set_tokens(cache, 0);
   if (status != PLAT_POOL_OK) return status;
+  cache->pool->tool().heap_removed(cache->tool_heap);
   cache->pool->source().unreserve(cache->base);
   delete cache;
   return PLAT_POOL_OK;

@@ -144,18 +144,6 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
   return allocate_large(request, domain, address);
 }
 
-// The tool hears of it before the block can become another's. False when it is no live block: a small one was
-// looked at already.
-bool Pool::tell_removed(Space& space, const void* address) {
-  if (space.live == nullptr) {
-    if (is_deferred(address)) return false;
-    std::lock_guard guard(space.zone->lock());
-    if (space.zone->find(space, address) == core::kNoBlock) return false;
-  }
-  tool_.block_removed(address);
-  return true;
-}
-
 plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, uint16_t domain,
                                       void** address) {
   Zone& zone = zone_for(request, true);
@@ -205,10 +193,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
     request.tag == 0 ? note_peak() : note_whole_peak();
   }
   open_small(*address, index);
-  if (tool_.listening()) {
-    Space* space = index_.find(*address);
-    tool_.block_added(*space, *address, request.bytes, source_->device());
-  }
+  if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
   return PLAT_POOL_OK;
 }
 
@@ -237,8 +222,7 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   *address = zone.open(block, request.bytes);
   zone.lock().unlock();
   request.tag == 0 ? note_peak() : note_whole_peak();
-  if (tool_.listening())
-    tool_.block_added(*index_.find(*address), *address, request.bytes, source_->device());
+  if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
   return PLAT_POOL_OK;
 }
 
@@ -284,7 +268,11 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
     return companion != nullptr ? companion->release(address, stream) : unknown(address);
   }
   if (space->live != nullptr && !close_small(*space, address)) return unknown(address);
-  if (tool_.listening() && !tell_removed(*space, address)) return unknown(address);
+  return tool_.listening() ? release_heard(*space, address, stream) : release_told(space, address, stream);
+}
+
+// What is left of a free once tools have heard of it.
+plat_pool_status Pool::release_told(Space* space, void* address, plat_stream stream) {
   if (shared_count_.load(std::memory_order_relaxed) != 0) {
     const Deferred deferred = defer_shared(address, stream);
     if (deferred != Deferred::kNo) return deferred == Deferred::kYes ? PLAT_POOL_OK : unknown(address);

@@ -1,6 +1,7 @@
 // Pool: zones, spans, caches and streams put together. pool_impl.cpp has the calls, growth.cpp how memory
 // comes and goes, chunks.cpp the same for sources without pages, sleep.cpp sleep and wake, deferred.cpp the
-// blocks that several streams use, companions.cpp memory of other sources than the pool's own.
+// blocks that several streams use, telling.cpp what tools hear, companions.cpp memory of other sources than
+// the pool's own.
 #pragma once
 
 #include <array>
@@ -45,6 +46,7 @@ class Pool final : public plat_pool {
   plat_pool_status sleep(uint16_t tag, bool save) override;
   plat_pool_status wake(uint16_t tag) override;
   bool on_host(const void* address) override;
+  plat_pool_status name_block(void* address, const char* name) override;
 
   uint64_t id() const { return id_; }
   // A thread joins / ends; its cache must be known to statistics and returned at the end.
@@ -55,6 +57,9 @@ class Pool final : public plat_pool {
   plat_pool_status take_pages(size_t count, std::vector<void*>& pages);
   void give_pages(std::vector<void*>& pages);
   Source& source() { return *source_; }
+  // For helpers that tell tools of pieces of blocks, or of memory that they map themselves.
+  ToolHook& tool() { return tool_; }
+  void tell_piece(const void* address, uint64_t bytes, const std::string& name);
 
  private:
   struct Saved {  // a sleeping zone
@@ -89,7 +94,7 @@ class Pool final : public plat_pool {
   bool close_small(Space& space, const void* address);
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
-  bool tell_removed(Space& space, const void* address);
+  plat_pool_status release_told(Space* space, void* address, plat_stream stream);
   plat_pool_status unknown(const void* address) const;
   Zone& zone_for(const Request& request, bool small);
   Zone* tag_zone(uint16_t tag, bool small);
@@ -144,6 +149,15 @@ class Pool final : public plat_pool {
   uint64_t family_bytes() const;
   uint64_t room_bytes() const;
   void note_held();
+
+  // telling.cpp
+  friend class Batch;
+  void tell_space(Space& space);
+  void tell_added(const void* address, uint64_t bytes, uint16_t tag);
+  void tell_resized(Space& space, const void* address, uint64_t bytes);
+  void tell_reset();
+  void live_regions(Zone& zone, const Space& space, std::vector<const void*>& out);
+  plat_pool_status release_heard(Space& space, void* address, plat_stream stream);
 
   // sleep.cpp
   size_t stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans);

@@ -26,16 +26,13 @@ plat_pool_status Pool::reset() {
 
 void Pool::reset_locked() {
   settle(Streams::Effort::kWait, nullptr, 0);
-  std::vector<const void*> regions;  // that a tool knows
+  if (tool_.listening()) tell_reset();
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
     if (zone.spans() != nullptr) {
       std::vector<uint32_t> all;
       zone.spans()->all(all);
-      for (uint32_t span : all) {
-        if (tool_.listening()) live_blocks(zone, zone.spans()->at(span), regions);
-        drop_span(zone, span);
-      }
+      for (uint32_t span : all) drop_span(zone, span);
       zone.spans()->clear();
       return;
     }
@@ -43,13 +40,10 @@ void Pool::reset_locked() {
     for (uint32_t id = zone.heap().first_block(); id != core::kNoBlock; id = zone.heap().block(id).next)
       if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
     for (uint32_t id : live) {
-      // Of a freed one that waits for its streams the tool has heard.
-      if (tool_.listening() && !is_deferred(zone.address_of(id))) regions.push_back(zone.address_of(id));
       zone.close(id);
       zone.heap().release(id);
     }
   });
-  tool_.blocks_removed(regions);
   forget_shared();
   refresh_key();
 }

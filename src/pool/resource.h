@@ -41,6 +41,7 @@ struct plat_pool {
   virtual plat_pool_status wake(uint16_t tag) = 0;
   // Whether the block is memory of the host, which copies and fills must be told.
   virtual bool on_host(const void* address) = 0;
+  virtual plat_pool_status name_block(void* address, const char* name) = 0;
   // The pool at the bottom of a stack of decorators.
   virtual plat_pool* base() { return this; }
 };

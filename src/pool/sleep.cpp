@@ -203,7 +203,7 @@ Pool::~Pool() {
   for (auto& zone : zones_) {
     for (auto& space : zone->spaces()) {
       if (space->gone) continue;
-      tool_.space_removed(*space);
+      tool_.heap_removed(space->tool_heap);
       if (!source_->has_pages()) {
         source_->destroy_block(space->chunk_base);
         continue;

@@ -1,17 +1,22 @@
 #include "pool/tool_hook.h"
 
-#include <utility>
-
-#include "pool/space.h"
-
-#if __has_include(<mstx/ms_tools_ext.h>)
-#include <mstx/ms_tools_ext.h>
-#define PLAT_POOL_HAS_MSTX 1
-#endif
+#include <plat/mstx_ext.h>
 
 namespace plat::pool {
 
-#ifdef PLAT_POOL_HAS_MSTX
+namespace {
+
+mstxDomainHandle_t domain_of(void* domain) { return static_cast<mstxDomainHandle_t>(domain); }
+mstxMemHeapHandle_t heap_of(void* heap) { return static_cast<mstxMemHeapHandle_t>(heap); }
+
+mstxMemRegionRef_t reference_to(const void* address) {
+  mstxMemRegionRef_t reference{};
+  reference.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
+  reference.pointer = address;
+  return reference;
+}
+
+}  // namespace
 
 ToolHook::ToolHook(std::string name) {
   // Domain names know letters, digits and underscores only.
@@ -23,77 +28,81 @@ ToolHook::ToolHook(std::string name) {
 }
 
 ToolHook::~ToolHook() {
-  if (domain_ != nullptr) mstxDomainDestroy(static_cast<mstxDomainHandle_t>(domain_));
+  if (domain_ != nullptr) mstxDomainDestroy(domain_of(domain_));
 }
 
-void ToolHook::space_added(Space& space, int32_t device) {
-  mstxMemVirtualRangeDesc_t range{static_cast<uint32_t>(device), space.base, space.bytes};
-  mstxMemHeapDesc_t heap{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &range};
-  space.tool_heap = mstxMemHeapRegister(static_cast<mstxDomainHandle_t>(domain_), &heap);
-  // Nobody answers when nobody listens; a tool cannot attach later either.
-  if (space.tool_heap != nullptr) listening_ = true;
+void* ToolHook::heap_added(const void* base, uint64_t bytes, int32_t device, const std::string& name) {
+  mstxMemVirtualRangeDesc_t range{static_cast<uint32_t>(device), base, bytes};
+  mstxMemHeapDesc_t desc{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &range};
+  mstxMemHeapHandle_t heap = mstxMemHeapRegister(domain_of(domain_), &desc);
+  // Nobody answers when nobody listens; a tool that attaches later hears of later heaps.
+  if (heap == nullptr) return nullptr;
+  listening_.store(true, std::memory_order_relaxed);
+  platMstxMemHeapName(domain_of(domain_), heap, name.c_str());
+  return heap;
 }
 
-void ToolHook::space_removed(Space& space) {
-  if (space.tool_heap == nullptr) return;
-  mstxMemHeapUnregister(static_cast<mstxDomainHandle_t>(domain_),
-                        static_cast<mstxMemHeapHandle_t>(space.tool_heap));
-  space.tool_heap = nullptr;
+void ToolHook::heap_removed(void* heap) {
+  if (heap != nullptr) mstxMemHeapUnregister(domain_of(domain_), heap_of(heap));
 }
 
-void ToolHook::block_added(Space& space, const void* address, uint64_t bytes, int32_t device) {
-  if (space.tool_heap == nullptr) return;
-  mstxMemVirtualRangeDesc_t range{static_cast<uint32_t>(device), address, bytes};
-  mstxMemRegionHandle_t region = nullptr;
+bool ToolHook::heap_reset(void* heap) {
+  return platMstxMemHeapReset(domain_of(domain_), heap_of(heap)) == PLAT_MSTX_OK;
+}
+
+void ToolHook::regions_added(void* heap, const std::vector<Region>& regions, int32_t device) {
+  if (heap == nullptr || regions.empty()) return;
+  std::vector<mstxMemVirtualRangeDesc_t> ranges;
+  ranges.reserve(regions.size());
+  for (const Region& region : regions)
+    ranges.push_back({static_cast<uint32_t>(device), region.address, region.bytes});
+  std::vector<mstxMemRegionHandle_t> handles(regions.size());
   mstxMemRegionsRegisterBatch_t batch{};
-  batch.heap = static_cast<mstxMemHeapHandle_t>(space.tool_heap);
+  batch.heap = heap_of(heap);
   batch.regionType = MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
-  batch.regionCount = 1;
-  batch.regionDescArray = &range;
-  batch.regionHandleArrayOut = &region;
-  mstxMemRegionsRegister(static_cast<mstxDomainHandle_t>(domain_), &batch);
+  batch.regionCount = ranges.size();
+  batch.regionDescArray = ranges.data();
+  batch.regionHandleArrayOut = handles.data();
+  mstxMemRegionsRegister(domain_of(domain_), &batch);
 }
 
-void ToolHook::block_removed(const void* address) {
-  mstxMemRegionRef_t reference{};
-  reference.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
-  reference.pointer = address;
-  mstxMemRegionsUnregisterBatch_t batch{1, &reference};
-  mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
+void ToolHook::regions_removed(const std::vector<const void*>& addresses) {
+  if (addresses.empty()) return;
+  std::vector<mstxMemRegionRef_t> references;
+  references.reserve(addresses.size());
+  for (const void* address : addresses) references.push_back(reference_to(address));
+  mstxMemRegionsUnregisterBatch_t batch{references.size(), references.data()};
+  mstxMemRegionsUnregister(domain_of(domain_), &batch);
+}
+
+void ToolHook::region_resized(void* heap, const Region& region, int32_t device) {
+  const platMstxMemRegionSize_t size{reference_to(region.address), region.bytes};
+  platMstxMemRegionsResizeBatch_t batch{};
+  batch.structSize = sizeof batch;
+  batch.regionCount = 1;
+  batch.regionSizeArray = &size;
+  if (platMstxMemRegionsResize(domain_of(domain_), &batch) == PLAT_MSTX_OK) return;
+  regions_removed({region.address});
+  regions_added(heap, {region}, device);
+}
+
+void ToolHook::regions_named(const std::vector<const void*>& addresses, const std::string& name) {
+  std::vector<platMstxMemRegionName_t> names;
+  names.reserve(addresses.size());
+  for (const void* address : addresses) names.push_back({reference_to(address), name.c_str()});
+  platMstxMemRegionsNameBatch_t batch{};
+  batch.structSize = sizeof batch;
+  batch.regionCount = names.size();
+  batch.regionNameArray = names.data();
+  platMstxMemRegionsName(domain_of(domain_), &batch);
 }
 
 ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {
-  if (hook_.listening_)
-    range_ = mstxDomainRangeStartA(static_cast<mstxDomainHandle_t>(hook_.domain_), "plat:moving", nullptr);
+  if (hook_.listening()) range_ = mstxDomainRangeStartA(domain_of(hook_.domain_), "plat:moving", nullptr);
 }
 
 ToolHook::Moving::~Moving() {
-  if (hook_.listening_) mstxDomainRangeEnd(static_cast<mstxDomainHandle_t>(hook_.domain_), range_);
+  if (range_ != 0) mstxDomainRangeEnd(domain_of(hook_.domain_), range_);
 }
-
-void ToolHook::blocks_removed(const std::vector<const void*>& addresses) {
-  if (addresses.empty()) return;
-  std::vector<mstxMemRegionRef_t> references(addresses.size());
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    references[i].refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
-    references[i].pointer = addresses[i];
-  }
-  mstxMemRegionsUnregisterBatch_t batch{references.size(), references.data()};
-  mstxMemRegionsUnregister(static_cast<mstxDomainHandle_t>(domain_), &batch);
-}
-
-#else
-
-ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {}
-ToolHook::Moving::~Moving() = default;
-ToolHook::ToolHook(std::string name) { std::ignore = name; }
-ToolHook::~ToolHook() = default;
-void ToolHook::space_added(Space&, int32_t) {}
-void ToolHook::space_removed(Space&) {}
-void ToolHook::block_added(Space&, const void*, uint64_t, int32_t) {}
-void ToolHook::block_removed(const void*) {}
-void ToolHook::blocks_removed(const std::vector<const void*>&) {}
-
-#endif
 
 }  // namespace plat::pool

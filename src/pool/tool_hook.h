@@ -1,25 +1,37 @@
 // ToolHook: the only place where the pool speaks mstx. Spaces are registered as heaps and blocks as regions,
-// if a tool listens; the pool closes its fast path then, so a program without a tool pays nothing.
+// if a tool listens; the pool closes its fast path then, so a program without a tool pays nothing. Names and
+// resizing are Plat's extension of mstx: where it is missing, a resized region is taken back and registered
+// anew, and nothing has a name.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace plat::pool {
 
-struct Space;
-
 class ToolHook {
  public:
+  struct Region {
+    const void* address;
+    uint64_t bytes;
+  };
+
   explicit ToolHook(std::string name);
   ~ToolHook();
-  bool listening() const { return listening_; }
-  void space_added(Space& space, int32_t device);
-  void space_removed(Space& space);
-  void block_added(Space& space, const void* address, uint64_t bytes, int32_t device);
-  void block_removed(const void* address);
-  void blocks_removed(const std::vector<const void*>& addresses);  // in one call
+  bool listening() const { return listening_.load(std::memory_order_relaxed); }
+
+  // What the tool knows the heap by; null when nobody listens, and then everything about it is kept quiet.
+  void* heap_added(const void* base, uint64_t bytes, int32_t device, const std::string& name);
+  void heap_removed(void* heap);
+  // Every region of the heap goes at once. False where the extension is missing.
+  bool heap_reset(void* heap);
+  // Each in one call.
+  void regions_added(void* heap, const std::vector<Region>& regions, int32_t device);
+  void regions_removed(const std::vector<const void*>& addresses);
+  void region_resized(void* heap, const Region& region, int32_t device);
+  void regions_named(const std::vector<const void*>& addresses, const std::string& name);
 
   // While it lives, this thread moves whole pages for the pool itself: padding, gaps, and bytes that nobody
   // wrote.
@@ -37,7 +49,7 @@ class ToolHook {
 
  private:
   void* domain_ = nullptr;
-  bool listening_ = false;
+  std::atomic<bool> listening_{false};
 };
 
 }  // namespace plat::pool

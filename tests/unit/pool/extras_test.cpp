@@ -85,6 +85,37 @@ TEST_F(PoolTest, FreesAnArenaInOneCall) {
   EXPECT_EQ(stats().used_bytes, 0u);
 }
 
+TEST_F(PoolTest, FreesNestedArenasWithTheOuterOneOrBefore) {
+  create();
+  plat_arena* outer = nullptr;
+  plat_arena* inner[3] = {};
+  plat_arena* innermost = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &outer), PLAT_POOL_OK);
+  for (auto& arena : inner) {
+    ASSERT_EQ(plat_arena_nest(outer, 256_KiB, &arena), PLAT_POOL_OK);
+    ASSERT_EQ(plat_arena_alloc(arena, 100_KiB, 0, &block), PLAT_POOL_OK);
+  }
+  ASSERT_EQ(plat_arena_alloc(outer, 500_KiB, 4096, &block), PLAT_POOL_OK);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(block) % 4096, 0u);
+  ASSERT_EQ(plat_arena_nest(inner[1], 0, &innermost), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(innermost, 100_KiB, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 5u);
+  EXPECT_EQ(plat_arena_destroy(inner[0]), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 4u);
+  EXPECT_EQ(plat_arena_destroy(inner[1]), PLAT_POOL_OK) << "with the one inside it";
+  EXPECT_EQ(stats().live_blocks, 2u);
+  EXPECT_EQ(plat_arena_reset(outer), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 1u) << "the chunk of the outer one stays for the next round";
+  void* again = nullptr;
+  ASSERT_EQ(plat_arena_alloc(outer, 500_KiB, 4096, &again), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 1u);
+  ASSERT_EQ(plat_arena_nest(outer, 0, &inner[0]), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(inner[0], 1, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_destroy(outer), PLAT_POOL_OK);
+  EXPECT_EQ(stats().live_blocks, 0u);
+}
+
 TEST_F(PoolTest, StacksDecorators) {
   create();
   plat_pool* limited = nullptr;

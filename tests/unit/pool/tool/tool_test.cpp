@@ -46,5 +46,113 @@ TEST_F(ToolTest, HearsInOneCallThatAResetFreesEverything) {
   EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
 }
 
+TEST_F(ToolTest, HearsOnceOfABlockThatWaitsForItsStreams) {
+  device().streams_finish = false;
+  create();
+  auto& books = Tool::books;
+  for (uint64_t bytes : {uint64_t{300}, 5_MiB}) {
+    void* block = take(bytes, stream(1));
+    ASSERT_EQ(plat_pool_use_on(pool, block, stream(2)), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_NOT_OWNED);
+  }
+  take(3_MiB);
+  ASSERT_EQ(books.regions.size(), 1u);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+  device().finish();
+}
+
+TEST_F(ToolTest, HearsNothingOfAFreeThatIsRefused) {
+  create();
+  auto* block = static_cast<char*>(take(5_MiB));
+  const int calls = Tool::books.unregister_calls;
+  EXPECT_EQ(plat_pool_free(pool, block + 512), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(Tool::books.unregister_calls, calls);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(Tool::books.unregister_calls, calls + 1);
+  EXPECT_TRUE(Tool::books.mistakes.empty()) << Tool::books.mistakes.front();
+}
+
+TEST_F(ToolTest, HearsOfTheNewSizeOfABlock) {
+  create();
+  auto& books = Tool::books;
+  for (uint64_t bytes : {uint64_t{500}, 5_MiB}) {
+    void* block = take(bytes);
+    ASSERT_EQ(plat_pool_resize(pool, block, bytes / 2), PLAT_POOL_OK);
+    ASSERT_EQ(books.regions.size(), 1u);
+    EXPECT_EQ(books.regions.begin()->second.size, bytes / 2);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  }
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
+TEST_F(ToolTest, HearsOfSeveralBlocksInOneCall) {
+  create();
+  auto& books = Tool::books;
+  const uint64_t sizes[] = {100_KiB, 200_KiB, 3_MiB, 40_KiB};
+  void* blocks[4] = {};
+  int register_calls = 0;
+  Tool::habits.during_region = [&] { ++register_calls; };
+  ASSERT_EQ(plat_pool_alloc_batch(pool, sizes, 4, nullptr, blocks), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(register_calls, 1);
+  EXPECT_EQ(books.regions.size(), 4u);
+  const int calls = books.unregister_calls;
+  void* with_a_wrong_one[] = {blocks[0], blocks[1], blocks[1], blocks[2], blocks[3]};
+  EXPECT_EQ(plat_pool_free_batch(pool, with_a_wrong_one, 5, nullptr), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(books.unregister_calls, calls + 1);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_EQ(stats().live_blocks, 0u);
+  const uint64_t too_much[] = {1_MiB, 100_MiB, 1_MiB};
+  EXPECT_EQ(plat_pool_alloc_batch(pool, too_much, 3, nullptr, blocks), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(blocks[0], nullptr);
+  EXPECT_EQ(stats().live_blocks, 0u) << "all or none";
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+  Tool::habits.during_region = nullptr;
+}
+
+TEST_F(ToolTest, HearsOfTheBlocksOfAnArenaAndOfTheirEndInOneCall) {
+  create();
+  auto& books = Tool::books;
+  plat_arena* outer = nullptr;
+  plat_arena* inner = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 64_KiB, &outer), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_nest(outer, 0, &inner), PLAT_POOL_OK);
+  void* block = nullptr;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(plat_arena_alloc(outer, 10000, 0, &block), PLAT_POOL_OK);
+    ASSERT_EQ(plat_arena_alloc(inner, 10000, 0, &block), PLAT_POOL_OK);
+  }
+  EXPECT_EQ(books.regions.size(), 40u);
+  for (const auto& [handle, region] : books.regions) EXPECT_EQ(region.size, 10000u);
+  const int calls = books.unregister_calls;
+  EXPECT_EQ(plat_arena_destroy(outer), PLAT_POOL_OK);
+  EXPECT_EQ(books.unregister_calls, calls + 1);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_EQ(stats().used_bytes, 0u);
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
+TEST_F(ToolTest, HearsOfTheTokensOfACache) {
+  create();
+  auto& books = Tool::books;
+  plat_kv_cache* cache = nullptr;
+  ASSERT_EQ(plat_kv_create(pool, 64_KiB, 1000, &cache), PLAT_POOL_OK);
+  EXPECT_EQ(books.heaps.size(), 1u);
+  for (const uint64_t tokens : {10u, 100u, 3u}) {
+    ASSERT_EQ(plat_kv_set_tokens(cache, tokens), PLAT_POOL_OK);
+    ASSERT_EQ(books.regions.size(), 1u);
+    EXPECT_EQ(books.regions.begin()->second.size, tokens * 64_KiB);
+  }
+  ASSERT_EQ(plat_kv_set_tokens(cache, 0), PLAT_POOL_OK);
+  EXPECT_TRUE(books.regions.empty());
+  ASSERT_EQ(plat_kv_destroy(cache), PLAT_POOL_OK);
+  EXPECT_TRUE(books.heaps.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
 }  // namespace
 }  // namespace plat::test
