@@ -226,7 +226,8 @@ PLAT_POOL_API plat_pool_status plat_kv_destroy(plat_kv_cache* cache);
  * alone. */
 PLAT_POOL_API plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool);
 PLAT_POOL_API plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool);
-/* Appends `op,id,size,stream,time` lines to the file, which plat replay reads. */
+/* Appends `op,id,size,stream,time` lines to the file, which plat replay reads: a = allocated, f = freed, u =
+ * used on another stream; stream 0 is none. Memory of the host is left out. */
 PLAT_POOL_API plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char* path, plat_pool** pool);
 /* Fills new blocks and freed ones with patterns and guards both ends; a broken guard is found when the block
  * is freed. */

@@ -12,17 +12,21 @@ namespace plat::cli {
 
 const char* const kReplayExamples =
     "\nA trace is one of these, plain or gzipped; the content tells which:\n"
-    "  op,id,size,stream,time lines   a = allocate, f = free; plat_pool_with_trace() writes them\n"
+    "  op,id,size,stream,time lines   a = allocate, f = free, u = another stream uses it; stream 0 is none;\n"
+    "                                 plat_pool_with_trace() writes them\n"
+    "  a recording                    by plat record: mstx regions where there are any, else device memory\n"
     "  an RMM log                     Thread,Time,Action,Pointer,Size,Stream\n"
     "  a PyTorch memory snapshot      the pickle of torch.npu.memory._dump_snapshot(), or the same as JSON\n"
     "\nExamples:\n"
     "  plat replay train.csv.gz                      time, waste, and the smallest device that would do\n"
     "  plat replay --device 32GiB snapshot.pickle    does it fit, and if not, which event fails first?\n"
+    "  plat record -- ./train && plat replay plat.trace\n"
     "  plat replay --compare train.csv.gz            the pool beside plain policies\n"
     "  plat replay --slack 0.05 --json train.csv.gz  move pages rather than hold 5 % more than is in use\n"
     "\nIn the table: ns/op is for the second half of the trace; reserved and min cap are over the peak of "
     "live\n"
-    "bytes; remaps are pages moved in all / in the second half, with what they cost at 10 us each.";
+    "bytes; remaps are pages moved in all / in the second half, with what they cost at 10 us each.\n"
+    "The pool is asked for each block on its stream; streams complete in order, and at once.";
 
 namespace {
 
@@ -44,6 +48,7 @@ struct Row {
   std::string trace;
   std::string policy;
   size_t events;
+  uint32_t streams;
   uint64_t peak_live;
   uint64_t smallest;  // 0: not searched, or not found
   replay::Outcome outcome;
@@ -58,6 +63,7 @@ void print_json(const std::vector<Row>& rows) {
     nlohmann::ordered_json line{{"trace", row.trace},
                                 {"policy", row.policy},
                                 {"events", row.events},
+                                {"streams", row.streams},
                                 {"completed", outcome.completed},
                                 {"first_failing_event", nullptr},
                                 {"ns_per_event", outcome.nanoseconds},
@@ -121,7 +127,7 @@ int run(const Options& options) {
       return kAskedWrongly;
     }
     for (const std::string& policy : policies) {
-      Row row{path, policy, trace.events.size(), trace.peak_live_bytes, 0, {}};
+      Row row{path, policy, trace.events.size(), trace.streams, trace.peak_live_bytes, 0, {}};
       row.outcome = run_once(trace, policy, device_bytes != 0 ? device_bytes : kUnlimitedBytes, options.slack,
                              options.max_remaps);
       if (device_bytes == 0)

@@ -13,6 +13,18 @@ namespace plat::replay {
 
 namespace {
 
+// Streams complete in order and at once: an event that was recorded has passed.
+class PassedEvents final : public pool::Events {
+ public:
+  void* create() override { return this; }
+  void destroy(void*) override {}
+  bool record(void*, plat_stream) override { return true; }
+  bool has_passed(void*) override { return true; }
+  bool wait(void*) override { return true; }
+  bool wait_for_stream(plat_stream) override { return true; }
+  bool make_wait(plat_stream, void*) override { return true; }
+};
+
 // A device of numbers: pages are counted, addresses lead nowhere.
 class CountingSource final : public pool::Source {
  public:
@@ -32,8 +44,10 @@ class CountingSource final : public pool::Source {
   pool::Got map_page(void*, void*) override { return pool::Got::kYes; }
   pool::Got unmap_page(void*) override { return pool::Got::kYes; }
   uint64_t total_bytes() const override { return std::min<uint64_t>(capacity_, 64_GiB); }
+  pool::Events& events() override { return events_; }
 
  private:
+  PassedEvents events_;
   const uint64_t capacity_;
   uint64_t next_ = 16_TiB;
   uint64_t pages_ = 0;
@@ -52,10 +66,13 @@ class PoolPolicy final : public Policy {
     pool::Pool::create(options, std::make_unique<CountingSource>(device_bytes), &pool);
     pool_.reset(pool);
   }
-  bool allocate(uint32_t block, uint64_t bytes, uint32_t) override {
-    return pool_->allocate(pool::Request{bytes}, &addresses_[block]) == PLAT_POOL_OK;
+  bool allocate(uint32_t block, uint64_t bytes, uint32_t stream) override {
+    return pool_->allocate(pool::Request{bytes, 0, handle_of(stream)}, &addresses_[block]) == PLAT_POOL_OK;
   }
-  void release(uint32_t block, uint32_t) override { pool_->release(addresses_[block], nullptr); }
+  void release(uint32_t block, uint32_t stream) override {
+    pool_->release(addresses_[block], handle_of(stream));
+  }
+  void use(uint32_t block, uint32_t stream) override { pool_->use_on(addresses_[block], handle_of(stream)); }
   Counters counters() override {
     plat_pool_stats stats;
     pool_->stats(&stats);
@@ -63,6 +80,10 @@ class PoolPolicy final : public Policy {
   }
 
  private:
+  // A stream is never followed: any number but 0 will do.
+  static plat_stream handle_of(uint32_t stream) {
+    return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(stream));
+  }
   std::unique_ptr<pool::Pool> pool_;
   std::vector<void*> addresses_;
 };

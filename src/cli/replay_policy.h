@@ -21,6 +21,8 @@ class Policy {
   // False when the device is too small.
   virtual bool allocate(uint32_t block, uint64_t bytes, uint32_t stream) = 0;
   virtual void release(uint32_t block, uint32_t stream) = 0;
+  // Another stream than the block's uses it; the reference policies know no streams.
+  virtual void use(uint32_t, uint32_t) {}
   virtual Counters counters() = 0;
 };
 

@@ -16,12 +16,14 @@ Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_by
   const auto start = Clock::now();
   auto middle = start;
   uint64_t remaps_before = 0;
+  auto use = trace.uses.begin();
   for (size_t i = 0; i < trace.events.size(); ++i) {
     const Event& event = trace.events[i];
     if (i == half) {
       remaps_before = policy->counters().remaps;
       middle = Clock::now();
     }
+    for (; use != trace.uses.end() && use->before == i; ++use) policy->use(use->block, use->stream);
     if (!event.allocate) {
       policy->release(event.block, event.stream);
     } else if (!policy->allocate(event.block, event.bytes, event.stream)) {

@@ -3,46 +3,17 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/text.h"
+#include "cli/replay_builder.h"
+#include "cli/replay_recording.h"
 #include "cli/replay_snapshot.h"
 
 namespace plat::replay {
 
 namespace {
-
-// Blocks by whatever names the recording gives them; a name may be used again after its free.
-class Builder {
- public:
-  explicit Builder(Trace& trace) : trace_(trace) {}
-  bool allocate(uint64_t name, uint64_t bytes, uint32_t stream) {
-    if (!live_.emplace(name, Live{trace_.blocks, bytes}).second) return false;
-    trace_.events.push_back(Event{trace_.blocks++, true, bytes, stream});
-    now_ += bytes;
-    trace_.peak_live_bytes = std::max(trace_.peak_live_bytes, now_);
-    return true;
-  }
-  // Frees of what was allocated before the recording began are left out.
-  void release(uint64_t name, uint32_t stream) {
-    auto found = live_.find(name);
-    if (found == live_.end()) return;
-    trace_.events.push_back(Event{found->second.block, false, found->second.bytes, stream});
-    now_ -= found->second.bytes;
-    live_.erase(found);
-  }
-
- private:
-  struct Live {
-    uint32_t block;
-    uint64_t bytes;
-  };
-  Trace& trace_;
-  std::unordered_map<uint64_t, Live> live_;
-  uint64_t now_ = 0;
-};
 
 std::string_view next_field(std::string_view& line) {
   const size_t comma = line.find(',');
@@ -52,8 +23,7 @@ std::string_view next_field(std::string_view& line) {
 }
 
 // op,id,size,stream,time
-bool parse_csv(std::string_view content, Trace& trace, std::string& why) {
-  Builder builder(trace);
+bool parse_csv(std::string_view content, Builder& builder, std::string& why) {
   size_t number = 0;
   while (!content.empty()) {
     const size_t end = content.find('\n');
@@ -65,12 +35,14 @@ bool parse_csv(std::string_view content, Trace& trace, std::string& why) {
     const auto id = parse_number(next_field(line));
     const auto bytes = parse_number(next_field(line));
     const auto stream = parse_number(next_field(line));
-    if (!id || !bytes || (op != "a" && op != "f"))
+    if (!id || !bytes || (op != "a" && op != "f" && op != "u"))
       return why = fmt::format("line {}: no op,id,size,stream,time", number), false;
-    const auto on = static_cast<uint32_t>(stream.value_or(0));
+    const uint64_t on = stream.value_or(0);
     if (op == "f")
       builder.release(*id, on);
-    else if (!builder.allocate(*id, std::max<uint64_t>(*bytes, 1), on))
+    else if (op == "u")
+      builder.use(*id, on);
+    else if (!builder.allocate(*id, *bytes, on))
       return why = fmt::format("line {}: block {} is allocated twice", number, *id), false;
   }
   return true;
@@ -78,10 +50,8 @@ bool parse_csv(std::string_view content, Trace& trace, std::string& why) {
 
 // Thread,Time,Action,Pointer,Size,Stream, as RMM's logging adaptor writes it; lines of earlier log text are
 // skipped.
-bool parse_rmm(std::string_view content, Trace& trace, std::string& why) {
-  Builder builder(trace);
+bool parse_rmm(std::string_view content, Builder& builder, std::string& why) {
   bool header = false;
-  std::unordered_map<std::string, uint32_t> streams;
   while (!content.empty()) {
     const size_t end = content.find('\n');
     std::string_view line = content.substr(0, end);
@@ -98,9 +68,9 @@ bool parse_rmm(std::string_view content, Trace& trace, std::string& why) {
     const auto bytes = parse_number(next_field(line));
     const std::string stream(next_field(line));
     const uint64_t name = std::strtoull(pointer.c_str(), nullptr, 16);
-    const uint32_t on = streams.emplace(stream, static_cast<uint32_t>(streams.size())).first->second;
+    const uint64_t on = std::strtoull(stream.c_str(), nullptr, 16);
     if (action == "allocate" && bytes)
-      builder.allocate(name, std::max<uint64_t>(*bytes, 1), on);
+      builder.allocate(name, *bytes, on);
     else if (action == "free")
       builder.release(name, on);
   }
@@ -125,22 +95,25 @@ bool read_file(const std::string& path, std::string& content, std::string& why) 
 
 bool parse_trace(const std::string& content, Trace& trace, std::string& why) {
   trace = Trace{};
+  Builder builder(trace);
   bool good = false;
   const char first = content.empty() ? '\0' : content[0];
-  if (first == '\x80' || first == '{') {
-    Builder builder(trace);
+  if (is_recording(content)) {
+    good = read_recording(content, builder, why);
+  } else if (first == '\x80' || first == '{') {
     auto visit = [&](bool allocate, uint64_t address, uint64_t bytes, uint64_t stream) {
       if (allocate)
-        builder.allocate(address, std::max<uint64_t>(bytes, 1), static_cast<uint32_t>(stream));
+        builder.allocate(address, bytes, stream);
       else
-        builder.release(address, static_cast<uint32_t>(stream));
+        builder.release(address, stream);
     };
     good = first == '{' ? read_snapshot_json(content, visit, why) : read_snapshot(content, visit, why);
   } else if (content.find("Action") != std::string::npos) {
-    good = parse_rmm(content, trace, why);
+    good = parse_rmm(content, builder, why);
   } else {
-    good = parse_csv(content, trace, why);
+    good = parse_csv(content, builder, why);
   }
+  if (good && !builder.problem().empty()) good = (why = builder.problem(), false);
   if (good && trace.events.empty()) good = (why = "holds no allocation", false);
   if (!good) trace = Trace{};
   return good;

@@ -10,18 +10,27 @@ namespace plat::replay {
 struct Event {
   uint32_t block;  // dense number of the block
   bool allocate;
-  uint64_t bytes;  // of the block, also on free
+  uint64_t bytes;   // of the block, also on free
+  uint32_t stream;  // 0: none, the memory is idle
+};
+
+// Before the event of this number, work on a stream that is not the block's begins to use it.
+struct Use {
+  size_t before;
+  uint32_t block;
   uint32_t stream;
 };
 
 struct Trace {
   std::vector<Event> events;
+  std::vector<Use> uses;  // in order
+  uint32_t streams = 0;   // numbered from 1
   uint32_t blocks = 0;
   uint64_t peak_live_bytes = 0;
 };
 
-// Reads our CSV, an RMM log or a PyTorch memory snapshot, each plain or gzipped; the content tells which. On
-// failure `why` says what is wrong and where, and the trace is empty.
+// Reads our CSV, a recording of the inspector, an RMM log or a PyTorch memory snapshot, each plain or
+// gzipped; the content tells which. On failure `why` says what is wrong and where, and the trace is empty.
 bool read_trace(const std::string& path, Trace& trace, std::string& why);
 
 // The same from text in memory.

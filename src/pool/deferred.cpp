@@ -1,7 +1,5 @@
 // Blocks that work on several streams uses. Freeing one records an event on each of those streams; the block
 // comes back when all of them have passed. Rare enough that a map and a list do.
-#include <acl/acl_rt.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -51,10 +49,11 @@ Pool::Deferred Pool::defer_shared(void* address, plat_stream stream) {
 
 // Records an event on each stream that has none yet. One that the device refuses is tried again later.
 void Pool::mark(Shared& shared) {
+  Events& events = source_->events();
   std::erase_if(shared.unmarked, [&](plat_stream stream) {
-    aclrtEvent event = nullptr;
-    if (aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC) != ACL_SUCCESS) return false;
-    if (aclrtRecordEvent(event, stream) != ACL_SUCCESS) return aclrtDestroyEvent(event), false;
+    void* event = events.create();
+    if (event == nullptr) return false;
+    if (!events.record(event, stream)) return events.destroy(event), false;
     shared.events.push_back(event);
     return true;
   });
@@ -62,18 +61,11 @@ void Pool::mark(Shared& shared) {
 
 bool Pool::passed(Shared& shared, bool wait) {
   mark(shared);
-  auto& events = shared.events;
-  while (!events.empty()) {
-    if (wait) {
-      if (aclrtSynchronizeEvent(events.back()) != ACL_SUCCESS) return false;
-    } else {
-      aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-      if (aclrtQueryEventStatus(events.back(), &status) != ACL_SUCCESS ||
-          status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
-        return false;
-    }
-    aclrtDestroyEvent(events.back());
-    events.pop_back();
+  Events& events = source_->events();
+  for (; !shared.events.empty(); shared.events.pop_back()) {
+    void* event = shared.events.back();
+    if (wait ? !events.wait(event) : !events.has_passed(event)) return false;
+    events.destroy(event);
   }
   return shared.unmarked.empty();
 }
@@ -101,7 +93,7 @@ bool Pool::drain_shared(bool wait) {
 // A stream ends: no use of it is noted any more, and what waited for it alone comes back.
 bool Pool::forget_uses(plat_stream stream, bool synchronize) {
   if (shared_count_.load() == 0) return true;
-  if (synchronize && aclrtSynchronizeStream(stream) != ACL_SUCCESS) return false;
+  if (synchronize && !source_->events().wait_for_stream(stream)) return false;
   {
     std::lock_guard guard(shared_mutex_);
     for (Shared& shared : shared_) {  // it has been waited for
@@ -122,7 +114,7 @@ bool Pool::forget_uses(plat_stream stream, bool synchronize) {
 void Pool::forget_shared() {
   std::lock_guard guard(shared_mutex_);
   for (const Shared& shared : shared_)
-    for (void* event : shared.events) aclrtDestroyEvent(event);
+    for (void* event : shared.events) source_->events().destroy(event);
   uses_.clear();
   shared_.clear();
   deferred_.clear();

@@ -45,6 +45,7 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
                               Pool** out) {
   std::unique_ptr<Pool> pool(new Pool(options, root));
   pool->source_ = std::move(source);
+  pool->streams_.use(pool->source_->events());
   pool->tail_ = pool->source_->tail_bytes();
   pool->zones_.push_back(std::make_unique<Zone>(0, false));
   pool->large_ = pool->zones_.back().get();

@@ -167,8 +167,8 @@ class Pool final : public plat_pool {
   Deferred defer_shared(void* address, plat_stream stream);
   bool is_deferred(const void* address);
   bool drain_shared(bool wait);
-  static void mark(Shared& shared);
-  static bool passed(Shared& shared, bool wait);
+  void mark(Shared& shared);
+  bool passed(Shared& shared, bool wait);
   bool forget_uses(plat_stream stream, bool synchronize);
   void forget_shared();
 

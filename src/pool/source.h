@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plat/pool.h"
+#include "pool/events.h"
 
 namespace plat::pool {
 
@@ -31,6 +32,7 @@ class Source {
 
   // Bytes of the device, for sizing the address space; 0 when unknown.
   virtual uint64_t total_bytes() const { return 0; }
+  virtual Events& events() { return Events::of_device(); }
   bool on_device() const { return on_device_; }
   uint64_t start_alignment() const { return start_alignment_; }
   // Requests for a larger one cannot be served.

@@ -1,13 +1,11 @@
 #include "pool/streams.h"
 
-#include <acl/acl_rt.h>
-
 namespace plat::pool {
 
 Streams::~Streams() {
-  for (void* event : spare_events_) aclrtDestroyEvent(event);
+  for (void* event : spare_events_) events_->destroy(event);
   for (Entry& entry : entries_)
-    for (Pending& pending : entry.pending) aclrtDestroyEvent(pending.event);
+    for (Pending& pending : entry.pending) events_->destroy(pending.event);
 }
 
 uint16_t Streams::add(plat_stream stream) {
@@ -30,7 +28,7 @@ uint16_t Streams::add(plat_stream stream) {
 uint16_t Streams::domain_or_wait(plat_stream stream) {
   const uint16_t domain = domain_of(stream);
   if (domain != UINT16_MAX) return domain;
-  aclrtSynchronizeStream(stream);
+  events_->wait_for_stream(stream);
   return 0;
 }
 
@@ -40,8 +38,7 @@ void* Streams::new_event() {
     spare_events_.pop_back();
     return event;
   }
-  aclrtEvent event = nullptr;
-  return aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC) == ACL_SUCCESS ? event : nullptr;
+  return events_->create();
 }
 
 bool Streams::record(Entry& entry) {
@@ -52,7 +49,7 @@ bool Streams::record(Entry& entry) {
   // never too little.
   entry.dirty.store(false, std::memory_order_relaxed);
   const uint32_t batch = entry.batch.fetch_add(1);
-  if (aclrtRecordEvent(event, entry.stream.load(std::memory_order_relaxed)) != ACL_SUCCESS) {
+  if (!events_->record(event, entry.stream.load(std::memory_order_relaxed))) {
     spare_events_.push_back(event);
     entry.dirty.store(true, std::memory_order_relaxed);
     return false;
@@ -70,14 +67,7 @@ uint32_t Streams::passed(uint16_t domain, Effort effort) {
   size_t done = 0;
   for (; done < entry.pending.size(); ++done) {
     void* event = entry.pending[done].event;
-    if (effort == Effort::kWait) {
-      if (aclrtSynchronizeEvent(event) != ACL_SUCCESS) break;
-    } else {
-      aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-      if (aclrtQueryEventStatus(event, &status) != ACL_SUCCESS ||
-          status != ACL_EVENT_RECORDED_STATUS_COMPLETE)
-        break;
-    }
+    if (effort == Effort::kWait ? !events_->wait(event) : !events_->has_passed(event)) break;
     passed = entry.pending[done].batch;
     spare_events_.push_back(event);
   }
@@ -91,7 +81,7 @@ uint32_t Streams::make_wait(uint16_t domain, plat_stream waiter) {
   if (entry.stream.load(std::memory_order_relaxed) == nullptr || !record(entry) || entry.pending.empty())
     return 0;
   const Pending& last = entry.pending.back();
-  return aclrtStreamWaitEvent(waiter, last.event) == ACL_SUCCESS ? last.batch : 0;
+  return events_->make_wait(waiter, last.event) ? last.batch : 0;
 }
 
 uint16_t Streams::forget(plat_stream stream) {
@@ -100,7 +90,7 @@ uint16_t Streams::forget(plat_stream stream) {
   for (uint16_t i = 0; i < count; ++i) {
     Entry& entry = entries_[i];
     if (entry.stream.load(std::memory_order_relaxed) != stream) continue;
-    if (aclrtSynchronizeStream(stream) != ACL_SUCCESS) return UINT16_MAX;
+    if (!events_->wait_for_stream(stream)) return UINT16_MAX;
     for (Pending& pending : entry.pending) spare_events_.push_back(pending.event);
     entry.pending.clear();
     entry.dirty.store(false, std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plat/pool.h"
+#include "pool/events.h"
 
 namespace plat::pool {
 
@@ -20,6 +21,8 @@ class Streams {
   static constexpr uint16_t kMax = 255;  // domains; stream number 256 of a pool is an error that says so
 
   ~Streams();
+  // Before the first stream.
+  void use(Events& events) { events_ = &events; }
   // The domain of a stream, 0 for none. UINT16_MAX when there are too many streams.
   uint16_t domain_of(plat_stream stream) {
     if (stream == nullptr) return 0;
@@ -67,6 +70,7 @@ class Streams {
   bool record(Entry& entry);
   void* new_event();
 
+  Events* events_ = &Events::of_device();
   std::mutex mutex_;  // guards pending and spare_events_, and adding
   std::atomic<uint16_t> count_{0};
   std::array<Entry, kMax> entries_;

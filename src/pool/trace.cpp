@@ -1,5 +1,5 @@
-// trace: one line for each allocation and free, in the format that plat replay reads. faults: fails chosen
-// allocations.
+// trace: one line for each allocation and free, in the format that plat replay reads; memory of the host is
+// left out, since a replay is about the device. faults: fails chosen allocations.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +23,7 @@ class Trace final : public Decorator {
   plat_pool_status allocate(const Request& request, void** address) override {
     const plat_pool_status status = upstream_->allocate(request, address);
     if (status != PLAT_POOL_OK) return status;
+    if (upstream_->on_host(*address)) return status;
     std::lock_guard guard(mutex_);
     ids_[*address] = ++next_id_;
     line('a', next_id_, request.bytes, request.stream);
@@ -39,12 +40,39 @@ class Trace final : public Decorator {
     }
     return upstream_->release(address, stream);
   }
+  plat_pool_status use_on(void* address, plat_stream stream) override {
+    const plat_pool_status status = upstream_->use_on(address, stream);
+    std::lock_guard guard(mutex_);
+    if (auto id = ids_.find(address); id != ids_.end() && status == PLAT_POOL_OK && stream != nullptr)
+      line('u', id->second, 0, stream);
+    return status;
+  }
+  // A block of another size is another block.
+  plat_pool_status resize(void* address, uint64_t bytes) override {
+    const plat_pool_status status = upstream_->resize(address, bytes);
+    std::lock_guard guard(mutex_);
+    if (auto id = ids_.find(address); id != ids_.end() && status == PLAT_POOL_OK) {
+      line('f', id->second, 0, nullptr);
+      id->second = ++next_id_;
+      line('a', next_id_, bytes, nullptr);
+    }
+    return status;
+  }
+  plat_pool_status reset() override {
+    std::lock_guard guard(mutex_);
+    const plat_pool_status status = upstream_->reset();
+    if (status != PLAT_POOL_OK) return status;
+    for (const auto& [address, id] : ids_) line('f', id, 0, nullptr);
+    ids_.clear();
+    return status;
+  }
 
  private:
   void line(char op, uint64_t id, uint64_t bytes, plat_stream stream) {
-    size_t number = 0;
+    size_t number = 0;  // no stream is 0
     while (stream != nullptr && number < streams_.size() && streams_[number] != stream) ++number;
     if (stream != nullptr && number == streams_.size()) streams_.push_back(stream);
+    if (stream != nullptr) ++number;
     const auto time =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_)
             .count();

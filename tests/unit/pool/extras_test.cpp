@@ -166,15 +166,26 @@ TEST_F(PoolTest, WritesATraceThatReplayReads) {
   plat_pool* traced = nullptr;
   ASSERT_EQ(plat_pool_with_trace(pool, path.c_str(), &traced), PLAT_POOL_OK);
   void* block = nullptr;
+  void* host = nullptr;
   plat_pool_alloc(traced, 777, &block);
   plat_pool_free(traced, block);
+  plat_pool_alloc_for(traced, 100, PLAT_POOL_HOST, &host);
+  plat_pool_alloc_on(traced, 5_MiB, stream(4), &block);
+  plat_pool_use_on(traced, block, stream(5));
+  plat_pool_resize(traced, block, 1_MiB);
+  plat_pool_free_on(traced, block, stream(4));
+  plat_pool_free(traced, host);
+  plat_pool_alloc(traced, 64, &block);
+  plat_pool_reset(traced);
   plat_pool_destroy(traced);
   std::ifstream file(path);
   std::string line;
-  std::getline(file, line);
-  EXPECT_EQ(line.substr(0, 10), "a,1,777,0,");
-  std::getline(file, line);
-  EXPECT_EQ(line.substr(0, 8), "f,1,0,0,");
+  for (const char* expected : {"a,1,777,0,", "f,1,0,0,", "a,2,5242880,1,", "u,2,0,2,", "f,2,0,0,",
+                               "a,3,1048576,0,", "f,3,0,1,", "a,4,64,0,", "f,4,0,0,"}) {
+    std::getline(file, line);
+    EXPECT_EQ(line.substr(0, std::string(expected).size()), expected);
+  }
+  EXPECT_FALSE(std::getline(file, line));
 }
 
 TEST_F(PoolTest, RegistersItselfOnAStream) {

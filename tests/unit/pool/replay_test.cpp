@@ -50,6 +50,46 @@ TEST(ReplayTrace, ReadsItsOwnFormat) {
   EXPECT_FALSE(parse_trace("", trace, why));
 }
 
+TEST(ReplayTrace, KeepsStreamsAndUses) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace("a,1,100,77,0\na,2,100,0,1\nu,1,0,5,2\nu,9,0,5,2\nf,1,0,77,3\n", trace, why))
+      << why;
+  EXPECT_EQ(trace.streams, 2u);
+  EXPECT_EQ(trace.events[0].stream, 1u);
+  EXPECT_EQ(trace.events[1].stream, 0u) << "none";
+  ASSERT_EQ(trace.uses.size(), 1u) << "a use of what does not live is none";
+  EXPECT_EQ(trace.uses[0].before, 2u);
+  EXPECT_EQ(trace.uses[0].block, 0u);
+  EXPECT_EQ(trace.uses[0].stream, 2u);
+  std::string many;
+  for (int i = 1; i < 300; ++i) many += "a," + std::to_string(i) + ",100," + std::to_string(i) + ",0\n";
+  EXPECT_FALSE(parse_trace(many, trace, why));
+  EXPECT_EQ(why, "more than 255 streams");
+  EXPECT_FALSE(parse_trace("a,1,9000000000000000,0,0\n", trace, why));
+  EXPECT_EQ(why, "a block of more than 1 TiB");
+}
+
+// Every stream frees what the next one needs: the pool must ask how far they are, and is told that they
+// passed.
+TEST(ReplayPolicy, ReusesMemoryOfAnotherStream) {
+  std::string text;
+  for (int i = 1; i <= 20; ++i) {
+    const std::string id = std::to_string(i);
+    const std::string stream = std::to_string(1 + i % 3);
+    const std::string other = std::to_string(1 + (i + 1) % 3);
+    text += "a," + id + ",3000000," + stream + ",0\nu," + id + ",0," + other + ",0\nf," + id + ",0," +
+            stream + ",0\n";
+  }
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace(text, trace, why)) << why;
+  EXPECT_EQ(trace.uses.size(), 20u);
+  const Outcome outcome = run_once(trace, "pool", 4_MiB, -1);
+  EXPECT_TRUE(outcome.completed) << outcome.failed_at;
+  EXPECT_EQ(outcome.counters.reserved_peak, 4_MiB);
+}
+
 TEST(ReplayTrace, ReadsAnRmmLog) {
   Trace trace;
   std::string why;
