@@ -134,7 +134,8 @@ typedef int (*plat_pool_oom_callback)(void* user, plat_pool* pool, uint64_t byte
 
 PLAT_POOL_API void plat_pool_options_init(plat_pool_options* options);
 PLAT_POOL_API plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** pool);
-/* Gives everything back, live blocks included; streams that still use them must have finished. */
+/* Gives everything back, live blocks included; streams that still use them must have finished. The pool is
+ * gone in any case; PLAT_POOL_DEVICE says that the device did not take all of it. */
 PLAT_POOL_API plat_pool_status plat_pool_destroy(plat_pool* pool);
 
 PLAT_POOL_API plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address);
@@ -213,8 +214,8 @@ PLAT_POOL_API plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t byte
 PLAT_POOL_API plat_pool_status plat_arena_reset(plat_arena* arena);
 PLAT_POOL_API plat_pool_status plat_arena_destroy(plat_arena* arena);
 
-/* A KV cache: addresses for the longest sequence, pages for the tokens there are. For one thread at a time.
- */
+/* A KV cache: addresses for the longest sequence, pages for the tokens there are. For one thread at a time,
+ * and destroyed before its pool. */
 PLAT_POOL_API plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens,
                                               plat_kv_cache** cache);
 PLAT_POOL_API plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens);

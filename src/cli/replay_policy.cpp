@@ -40,7 +40,7 @@ class CountingSource final : public pool::Source {
     *page = reinterpret_cast<void*>(++pages_);
     return pool::Got::kYes;
   }
-  void destroy_page(void*) override { --pages_; }
+  bool destroy_page(void*) override { return --pages_, true; }
   pool::Got map_page(void*, void*) override { return pool::Got::kYes; }
   pool::Got unmap_page(void*) override { return pool::Got::kYes; }
   uint64_t total_bytes() const override { return std::min<uint64_t>(capacity_, 64_GiB); }

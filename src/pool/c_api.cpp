@@ -91,8 +91,10 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
 }
 
 plat_pool_status plat_pool_destroy(plat_pool* pool) {
+  if (pool == nullptr) return PLAT_POOL_OK;
+  const plat_pool_status status = guarded([&] { return pool->close(); });
   delete pool;
-  return PLAT_POOL_OK;
+  return status;
 }
 
 plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address) {

@@ -1,5 +1,6 @@
 // Chunks: how a source without pages grows and shrinks, by whole blocks of the device.
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 #include "pool/pool_impl.h"
@@ -21,20 +22,21 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
   uint64_t room = usable(&start);
   if (room < need && !callers) {
-    source_->destroy_block(base);
+    held_bytes_ += bytes;
+    drop_chunk(base, bytes);
     bytes += kPageBytes;
     if (bytes > room_bytes()) return Got::kNoMemory;
     if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
     room = usable(&start);
   }
   Space* space = zone.add_space(start, room, true);
+  held_bytes_ += bytes;
   if (space == nullptr) {
-    source_->destroy_block(base);
+    drop_chunk(base, bytes);
     return Got::kNoMemory;
   }
   space->chunk_base = base;
   space->chunk_bytes = bytes;
-  held_bytes_ += bytes;
   note_held();
   address_bytes_ += bytes;
   ++maps_;
@@ -60,19 +62,32 @@ Got Pool::grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
   return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
 }
 
-void Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
+// Gives a chunk back that nothing lies in any more. One that the device does not take is kept and counted.
+bool Pool::drop_chunk(void* base, uint64_t bytes) {
+  if (!source_->destroy_block(base)) {
+    refused_chunks_.emplace_back(base, bytes);
+    return false;
+  }
+  held_bytes_ -= bytes;
+  ++unmaps_;
+  return true;
+}
+
+bool Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
+  auto again = std::exchange(refused_chunks_, {});
+  bool taken = true;
+  for (const auto& [base, bytes] : again) taken = drop_chunk(base, bytes) && taken;
   std::lock_guard guard(zone.lock());
   for (auto& space : zone.spaces()) {
-    if (held_bytes_ <= keep_bytes) return;
+    if (held_bytes_ <= keep_bytes) break;
     if (space->gone || !zone.heap().retire(space->first_block)) continue;
     index_.remove(space.get());
     tool_.heap_removed(space->tool_heap);
-    source_->destroy_block(space->chunk_base);
     space->gone = true;
-    held_bytes_ -= space->chunk_bytes;
     address_bytes_ -= space->chunk_bytes;
-    ++unmaps_;
+    taken = drop_chunk(space->chunk_base, space->chunk_bytes) && taken;
   }
+  return taken;
 }
 
 }  // namespace plat::pool

@@ -189,40 +189,46 @@ void Pool::after_release(Zone& zone) {
 plat_pool_status Pool::trim(uint64_t keep_bytes) {
   flush_thread();
   std::lock_guard guard(growth_);
+  bool taken = true;
   auto shrink = [&](Pool& pool) {
     pool.drain_shared(false);
     pool.settle(Streams::Effort::kPoll, nullptr, 0);
     pool.reclaim_spans();
     const uint64_t others = family_bytes() - pool.held_bytes_;
-    pool.trim_locked(keep_bytes > others ? keep_bytes - others : 0);
+    taken = pool.trim_locked(keep_bytes > others ? keep_bytes - others : 0) && taken;
   };
   shrink(*this);
   for_companions(shrink);
-  return PLAT_POOL_OK;
+  if (taken) return PLAT_POOL_OK;
+  return report(PLAT_POOL_DEVICE,
+                fmt::format("pool {}: the device took not everything back: {}", name_, source_->error()));
 }
 
-uint64_t Pool::trim_locked(uint64_t keep_bytes) {
-  const uint64_t before = held_bytes_;
+// False when the device refused to take something back; it stays, is counted, and is tried again next time.
+bool Pool::trim_locked(uint64_t keep_bytes) {
+  bool taken = true;
   if (!source_->has_pages()) {
-    for_zones([&](Zone& zone) { trim_chunks(zone, keep_bytes); });
-    return before - held_bytes_;
+    for_zones([&](Zone& zone) { taken = trim_chunks(zone, keep_bytes) && taken; });
+    return taken;
   }
   auto drop_bank = [&] {
-    while (!bank_.empty() && held_bytes_ > keep_bytes) {
-      source_->destroy_page(bank_.back());
+    while (taken && !bank_.empty() && held_bytes_ > keep_bytes) {
+      taken = source_->destroy_page(bank_.back());
+      if (!taken) return;
       bank_.pop_back();
       held_bytes_ -= kPageBytes;
     }
   };
   drop_bank();
   for_zones([&](Zone& zone) {
-    if (held_bytes_ <= keep_bytes || zone.asleep) return;
+    if (!taken || held_bytes_ <= keep_bytes || zone.asleep) return;
     std::lock_guard guard(zone.lock());
-    move_out(zone, core::RangePlan{}, (held_bytes_ - keep_bytes + kPageBytes - 1) / kPageBytes, bank_);
+    taken =
+        move_out(zone, core::RangePlan{}, (held_bytes_ - keep_bytes + kPageBytes - 1) / kPageBytes, bank_);
     drop_bank();
   });
   device_full_at_ = UINT64_MAX;
-  return before - held_bytes_;
+  return taken;
 }
 
 plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* with_tail) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -135,8 +136,10 @@ plat_pool_status plat_kv_destroy(plat_kv_cache* cache) {
   if (cache == nullptr) return PLAT_POOL_OK;
   const plat_pool_status status = plat_kv_set_tokens(cache, 0);
   if (status != PLAT_POOL_OK) return status;
-  cache->pool->tool().heap_removed(cache->tool_heap);
-  cache->pool->source().unreserve(cache->base);
+  cache->pool->tool().heap_removed(std::exchange(cache->tool_heap, nullptr));
+  if (!cache->pool->source().unreserve(cache->base))
+    return report(PLAT_POOL_DEVICE, fmt::format("plat_kv_destroy: the addresses cannot be given back: {}",
+                                                cache->pool->source().error()));
   delete cache;
   return PLAT_POOL_OK;
 }

@@ -1,7 +1,7 @@
 // Pool: zones, spans, caches and streams put together. pool_impl.cpp has the calls, growth.cpp how memory
-// comes and goes, chunks.cpp the same for sources without pages, sleep.cpp sleep and wake, deferred.cpp the
-// blocks that several streams use, telling.cpp what tools hear, companions.cpp memory of other sources than
-// the pool's own.
+// comes and goes, chunks.cpp the same for sources without pages, teardown.cpp the end, sleep.cpp sleep and
+// wake, deferred.cpp the blocks that several streams use, telling.cpp what tools hear, companions.cpp memory
+// of other sources than the pool's own.
 #pragma once
 
 #include <array>
@@ -45,6 +45,7 @@ class Pool final : public plat_pool {
   plat_pool_status flush_thread() override;
   plat_pool_status sleep(uint16_t tag, bool save) override;
   plat_pool_status wake(uint16_t tag) override;
+  plat_pool_status close() override;
   bool on_host(const void* address) override;
   plat_pool_status name_block(void* address, const char* name) override;
 
@@ -129,7 +130,7 @@ class Pool final : public plat_pool {
   uint64_t hard_limit_pages() const;
   uint64_t soft_limit_pages() const;
   void reclaim_spans();
-  uint64_t trim_locked(uint64_t keep_bytes);
+  bool trim_locked(uint64_t keep_bytes);
   std::string account();
   bool settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain);
   void settle_zone(Zone& zone, uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
@@ -137,7 +138,8 @@ class Pool final : public plat_pool {
   // chunks.cpp
   Got grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
   Got add_chunk(Zone& zone, uint64_t bytes, uint64_t need);
-  void trim_chunks(Zone& zone, uint64_t keep_bytes);
+  bool drop_chunk(void* base, uint64_t bytes);
+  bool trim_chunks(Zone& zone, uint64_t keep_bytes);
 
   // companions.cpp
   bool serves(plat_pool_purpose purpose) const;
@@ -149,6 +151,10 @@ class Pool final : public plat_pool {
   uint64_t family_bytes() const;
   uint64_t room_bytes() const;
   void note_held();
+
+  // teardown.cpp
+  void close_space(Space& space);
+  void close_page(void* address, void* page);
 
   // telling.cpp
   friend class Batch;
@@ -204,6 +210,8 @@ class Pool final : public plat_pool {
   std::mutex own_growth_;
   std::mutex& growth_;       // the root's; taken before any zone when pages or address space come or go
   std::vector<void*> bank_;  // pages that are held but mapped nowhere; growth_ guards it
+  std::vector<std::pair<void*, uint64_t>> refused_chunks_;  // that the device did not take back; growth_
+  bool closed_ = false;
   std::unordered_map<Zone*, std::unique_ptr<Saved>> saved_;
   std::atomic<uint64_t> held_bytes_{0};
   std::atomic<uint64_t> held_peak_{0};

@@ -25,6 +25,8 @@ const std::string& last_error();
 struct plat_pool {
   using Request = plat::pool::Request;
   virtual ~plat_pool() = default;
+  // Before the end, which cannot fail: gives back what it holds.
+  virtual plat_pool_status close() { return PLAT_POOL_OK; }
   virtual plat_pool_status allocate(const Request& request, void** address) = 0;
   virtual plat_pool_status release(void* address, plat_stream stream) = 0;
   virtual plat_pool_status use_on(void* address, plat_stream stream) = 0;

@@ -91,16 +91,17 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
   for (Zone* zone : zones) {
     std::lock_guard guard(zone->lock());
     for (auto& page : plans[zone]->pages) {
-      source_->destroy_page(page.handle);
+      bank_.push_back(std::exchange(page.handle, nullptr));
       zone->page(page.index) = nullptr;
-      page.handle = nullptr;
-      held_bytes_ -= kPageBytes;
       ++unmaps_;
     }
     zone->asleep = true;
     saved_[zone] = std::move(plans[zone]);
   }
-  trim_locked(tag == PLAT_POOL_ALL_TAGS ? 0 : held_bytes_ - bank_.size() * kPageBytes);
+  refresh_key();
+  // Asked twice: what the device still refuses is idle memory of the pool, which the next trim gives back.
+  const uint64_t keep = tag == PLAT_POOL_ALL_TAGS ? 0 : held_bytes_ - bank_.size() * kPageBytes;
+  const bool taken = trim_locked(keep) || trim_locked(keep);
   if (tag == PLAT_POOL_ALL_TAGS)
     for_companions([](Pool& companion) {
       companion.drain_shared(true);
@@ -108,8 +109,9 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
       companion.reclaim_spans();
       companion.trim_locked(0);
     });
-  refresh_key();
-  return PLAT_POOL_OK;
+  if (taken) return PLAT_POOL_OK;
+  return report(PLAT_POOL_DEVICE, fmt::format("pool {}: sleeps, but the device took not everything back: {}",
+                                              name_, source_->error()));
 }
 
 plat_pool_status Pool::wake(uint16_t tag) {
@@ -188,35 +190,6 @@ void Pool::give_pages(std::vector<void*>& pages) {
   std::lock_guard growth(growth_);
   bank_.insert(bank_.end(), pages.begin(), pages.end());
   pages.clear();
-}
-
-Pool::~Pool() {
-  key_ = UINT64_MAX;
-  if (id_ != 0) forget_pool(*this);
-  for_companions([](Pool& companion) { delete &companion; });
-  forget_shared();
-  for (auto& [zone, saved] : saved_)
-    for (const auto& page : saved->pages) {
-      if (page.mapped) source_->unmap_page(zone->page_address(page.index));
-      if (page.handle != nullptr) source_->destroy_page(page.handle);
-    }
-  for (auto& zone : zones_) {
-    for (auto& space : zone->spaces()) {
-      if (space->gone) continue;
-      tool_.heap_removed(space->tool_heap);
-      if (!source_->has_pages()) {
-        source_->destroy_block(space->chunk_base);
-        continue;
-      }
-      for (uint64_t page = 0; page < space->bytes / kPageBytes; ++page) {
-        if (space->pages[page] == nullptr) continue;
-        source_->unmap_page(space->base + page * kPageBytes);
-        source_->destroy_page(space->pages[page]);
-      }
-      source_->unreserve(space->base);
-    }
-  }
-  for (void* page : bank_) source_->destroy_page(page);
 }
 
 }  // namespace plat::pool

@@ -16,6 +16,11 @@ std::string& Source::error() {
   return text;
 }
 
+bool Source::taken(const char* call, int code) {
+  if (code != ACL_SUCCESS) failed(call, code);
+  return code == ACL_SUCCESS;
+}
+
 Got Source::failed(const char* call, int code) {
   const char* text = aclGetRecentErrMsg();
   error() =
@@ -43,12 +48,14 @@ class VmmSource final : public Source {
     const aclError code = aclrtReserveMemAddress(base, bytes, 0, nullptr, 0);
     return code == ACL_SUCCESS ? Got::kYes : failed("aclrtReserveMemAddress", code);
   }
-  void unreserve(void* base) override { aclrtReleaseMemAddress(base); }
+  bool unreserve(void* base) override {
+    return taken("aclrtReleaseMemAddress", aclrtReleaseMemAddress(base));
+  }
   Got create_page(void** page) override {
     const aclError code = aclrtMallocPhysical(page, kPageBytes, &prop_, 0);
     return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMallocPhysical", code);
   }
-  void destroy_page(void* page) override { aclrtFreePhysical(page); }
+  bool destroy_page(void* page) override { return taken("aclrtFreePhysical", aclrtFreePhysical(page)); }
   Got map_page(void* address, void* page) override {
     const aclError code = aclrtMapMem(address, kPageBytes, 0, page, 0);
     return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMapMem", code);
@@ -74,7 +81,10 @@ class BlockSource final : public Source {
     on_device_ = kind != PLAT_POOL_SOURCE_HOST;
     if (kind == PLAT_POOL_SOURCE_MEDIA) start_alignment_ = 128;
   }
+  // Device calls add 32 bytes behind what they are asked for, where the product has such tails. Nothing but
+  // the tail of the last block ever lies there, and with them a chunk takes whole pages and no page more.
   Got create_block(uint64_t bytes, void** base) override {
+    if (on_device_ && tail_bytes_ >= kAdded) bytes -= kAdded;
     aclError code = ACL_SUCCESS;
     const char* call = "";
     switch (kind_) {
@@ -96,16 +106,14 @@ class BlockSource final : public Source {
     }
     return code == ACL_SUCCESS ? Got::kYes : failed(call, code);
   }
-  void destroy_block(void* base) override {
-    if (kind_ == PLAT_POOL_SOURCE_HOST)
-      aclrtFreeHost(base);
-    else if (kind_ == PLAT_POOL_SOURCE_MEDIA)
-      acldvppFree(base);
-    else
-      aclrtFree(base);
+  bool destroy_block(void* base) override {
+    if (kind_ == PLAT_POOL_SOURCE_HOST) return taken("aclrtFreeHost", aclrtFreeHost(base));
+    if (kind_ == PLAT_POOL_SOURCE_MEDIA) return taken("acldvppFree", acldvppFree(base));
+    return taken("aclrtFree", aclrtFree(base));
   }
 
  private:
+  static constexpr uint64_t kAdded = 32;
   plat_pool_source kind_;
 };
 
@@ -125,7 +133,7 @@ class CallerSource final : public Source {
     *base = base_;
     return Got::kYes;
   }
-  void destroy_block(void*) override { taken_ = false; }
+  bool destroy_block(void*) override { return taken_ = false, true; }
 
  private:
   void* base_;

@@ -1,5 +1,6 @@
 // Source: the device calls of a pool, behind one interface. Implementations translate a failure into "no
-// memory" or "device error" and keep the device's words for the message.
+// memory" or "device error" and keep the device's words for the message. What the device refuses to take back
+// (false) is still held.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,15 @@ class Source {
   // Page sources: address space, pages, and mappings between them.
   virtual bool has_pages() const { return false; }
   virtual Got reserve(uint64_t, void**) { return Got::kError; }
-  virtual void unreserve(void*) {}
+  virtual bool unreserve(void*) { return false; }
   virtual Got create_page(void**) { return Got::kError; }
-  virtual void destroy_page(void*) {}
+  virtual bool destroy_page(void*) { return false; }
   virtual Got map_page(void*, void*) { return Got::kError; }
   virtual Got unmap_page(void*) { return Got::kError; }
 
   // Block sources: whole blocks that are given back whole.
   virtual Got create_block(uint64_t, void**) { return Got::kError; }
-  virtual void destroy_block(void*) {}
+  virtual bool destroy_block(void*) { return false; }
 
   // Bytes of the device, for sizing the address space; 0 when unknown.
   virtual uint64_t total_bytes() const { return 0; }
@@ -46,6 +47,7 @@ class Source {
 
  protected:
   Got failed(const char* call, int code);
+  bool taken(const char* call, int code);  // back by the device
   bool on_device_ = true;
   uint64_t start_alignment_ = 64;
   uint64_t largest_alignment_ = uint64_t{2} << 20;

@@ -81,9 +81,13 @@ const std::pair<const uint64_t, Reservation>* reservation_of(uint64_t address) {
   return address < after->first + after->second.bytes ? &*after : nullptr;
 }
 
+// Device memory comes with 32 bytes behind it on most products.
 aclError allocate(const char* call, void** out, size_t size, bool counts) {
   std::lock_guard guard(state().mutex);
   if (out == nullptr || size == 0) return broken("allocation of nothing"), ACL_ERROR_INVALID_PARAM;
+  const bool padded =
+      std::strncmp(state().device.soc, "Ascend950", 9) != 0 || std::strstr(call, "dvpp") != nullptr;
+  size = (size + 31) / 32 * 32 + (counts && padded ? 32 : 0);
   if (refuse(call)) return state().device.fail_code;
   CountingAcl& device = state().device;
   if (counts && device.held_bytes + size > device.capacity_bytes) return ACL_ERROR_RT_MEMORY_ALLOCATION;
