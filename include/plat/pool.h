@@ -32,7 +32,7 @@ typedef enum plat_pool_status {
   PLAT_POOL_QUOTA = 4,     /* a quota or an injected fault refused the call; the device was not asked */
   PLAT_POOL_DEVICE = 5,    /* a device call failed for another reason than memory */
   PLAT_POOL_ASLEEP = 6,    /* the memory was given back by plat_pool_sleep and must be woken first */
-  PLAT_POOL_CORRUPT = 7,   /* a guard found a write outside a block or into a freed one */
+  PLAT_POOL_CORRUPT = 7,   /* a guard found a write outside a block */
   PLAT_POOL_BUSY = 8,      /* blocks are live that the call would destroy */
   PLAT_POOL_UNSUPPORTED = 9 /* this source cannot do it */
 } plat_pool_status;

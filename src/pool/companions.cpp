@@ -68,10 +68,16 @@ void Pool::for_companions(const std::function<void(Pool&)>& visit) const {
 // The rest of the family that competes for the same memory. growth_ is held.
 void Pool::for_relatives(const std::function<void(Pool&)>& visit) {
   auto other = [&](Pool& relative) {
-    if (&relative != this && relative.source_->on_device() == source_->on_device()) visit(relative);
+    if (&relative != this && shares_device(relative)) visit(relative);
   };
   other(*root_);
   root_->for_companions(other);
+}
+
+// Whether what one gives back is room for the other.
+bool Pool::shares_device(const Pool& other) const {
+  return source_->on_device() == other.source_->on_device() &&
+         (!source_->on_device() || source_->device() == other.source_->device());
 }
 
 // What all of them hold.

@@ -231,9 +231,13 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
         default:
           for_relatives([](Pool& relative) { relative.trim_locked(0); });
           for_other_pools(*this, [](Pool& other, Pool& asking) {
-            if (other.root_ == asking.root_) return;
+            if (other.root_ == asking.root_ || !other.shares_device(asking)) return;
             // The other one may be growing and waiting for us: then it has nothing to give.
-            if (std::unique_lock theirs(other.growth_, std::try_to_lock); theirs) other.trim_locked(0);
+            std::unique_lock theirs(other.growth_, std::try_to_lock);
+            if (!theirs) return;
+            other.settle(Streams::Effort::kPoll, nullptr, 0);
+            other.reclaim_spans();
+            other.trim_locked(0);
           });
           device_full_at_ = UINT64_MAX;
       }

@@ -161,6 +161,8 @@ plat_pool_status Pool::forget_stream(plat_stream stream) {
     return report(PLAT_POOL_DEVICE,
                   fmt::format("pool {}: the stream cannot be waited for, so nothing of it is let go", name_));
   if (domain != 0) for_zones([&](Zone& zone) { settle_zone(zone, domain, UINT32_MAX / 2, 0, 0); });
+  std::lock_guard guard(growth_);
+  obey_release();
   return PLAT_POOL_OK;
 }
 
@@ -179,11 +181,21 @@ void Pool::release_idle() {
 
 void Pool::after_release(Zone& zone) {
   if (options_.release == PLAT_POOL_RELEASE_IDLE) return;
-  const uint64_t keep = options_.release == PLAT_POOL_RELEASE_NOW ? 0 : options_.release_watermark;
-  if (uint64_t{zone.heap().movable_pages()} * kPageBytes <= keep) return;
+  const uint64_t pages = zone.heap().movable_pages();
+  if (pages == 0) return;
+  if (options_.release == PLAT_POOL_RELEASE_WATERMARK &&
+      movable_pages() * kPageBytes <= options_.release_watermark)
+    return;
   std::lock_guard guard(growth_);
-  const uint64_t idle = movable_pages() * kPageBytes;
-  if (idle > keep) trim_locked(held_bytes_ - (idle - keep));
+  obey_release();
+}
+
+// growth_ is held. What the policy wants back goes; where time decides, the next free sees to it.
+void Pool::obey_release() {
+  if (options_.release == PLAT_POOL_RELEASE_NEVER || options_.release == PLAT_POOL_RELEASE_IDLE) return;
+  const uint64_t keep = options_.release == PLAT_POOL_RELEASE_NOW ? 0 : options_.release_watermark;
+  const uint64_t idle = (movable_pages() + bank_.size()) * kPageBytes;
+  if (idle > keep) trim_locked(held_bytes_ - std::min<uint64_t>(held_bytes_, idle - keep));
 }
 
 plat_pool_status Pool::trim(uint64_t keep_bytes) {
@@ -262,28 +274,28 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   if (space == nullptr || is_deferred(address)) return unknown(address);
   if (bytes == 0) return report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
   Zone& zone = *space->zone;
-  std::lock_guard guard(zone.lock());
-  if (zone.spans() != nullptr) {
-    const uint32_t entry = space->chunk(address);
-    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-    if (segment_bytes(bytes) <= class_bytes(entry & 63)) {
-      if (tool_.listening()) tell_resized(*space, address, bytes);
-      return PLAT_POOL_OK;
-    }
-  } else {
-    const uint32_t block = zone.find(*space, address);
-    if (block == core::kNoBlock) return unknown(address);
-    const uint64_t asked = zone.asked(block);
-    zone.close(block);
-    const bool done = zone.heap().resize(block, granules_of(bytes), 0);
-    zone.open(block, done ? bytes : asked);
-    if (done) {
-      if (tool_.listening()) tell_resized(*space, address, bytes);
-      return PLAT_POOL_OK;
+  bool done = false;
+  {
+    std::lock_guard guard(zone.lock());
+    if (zone.spans() != nullptr) {
+      const uint32_t entry = space->chunk(address);
+      if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
+      done = segment_bytes(bytes) <= class_bytes(entry & 63);
+    } else {
+      const uint32_t block = zone.find(*space, address);
+      if (block == core::kNoBlock) return unknown(address);
+      const uint64_t asked = zone.asked(block);
+      zone.close(block);
+      done = zone.heap().resize(block, granules_of(bytes), 0);
+      zone.open(block, done ? bytes : asked);
     }
   }
-  return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
-                                                 name_, address, format_bytes(bytes)));
+  if (!done)
+    return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
+                                                   name_, address, format_bytes(bytes)));
+  if (tool_.listening()) tell_resized(*space, address, bytes);
+  if (options_.release != PLAT_POOL_RELEASE_NEVER) after_release(zone);
+  return PLAT_POOL_OK;
 }
 
 plat_pool_status Pool::set_oom_callback(plat_pool_oom_callback callback, void* user) {

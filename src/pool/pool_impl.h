@@ -109,6 +109,7 @@ class Pool final : public plat_pool {
   void live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out);
   void after_release(Zone& zone);
   void release_idle();
+  void obey_release();
   void reset_locked();
   void note_peak();
   void note_whole_peak();
@@ -148,6 +149,7 @@ class Pool final : public plat_pool {
   Pool* companion_at(const void* address) const;
   void for_companions(const std::function<void(Pool&)>& visit) const;
   void for_relatives(const std::function<void(Pool&)>& visit);
+  bool shares_device(const Pool& other) const;
   uint64_t family_bytes() const;
   uint64_t room_bytes() const;
   void note_held();

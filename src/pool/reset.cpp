@@ -46,6 +46,7 @@ void Pool::reset_locked() {
   });
   forget_shared();
   refresh_key();
+  obey_release();
 }
 
 }  // namespace plat::pool

@@ -190,6 +190,7 @@ void Pool::give_pages(std::vector<void*>& pages) {
   std::lock_guard growth(growth_);
   bank_.insert(bank_.end(), pages.begin(), pages.end());
   pages.clear();
+  obey_release();
 }
 
 }  // namespace plat::pool

@@ -137,6 +137,47 @@ TEST_F(PoolTest, StacksDecorators) {
   for (plat_pool* each : {faulty, guarded, limited}) plat_pool_destroy(each);
 }
 
+TEST_F(PoolTest, PoisonsNewBlocksAndFreedOnes) {
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 100, &guarded), PLAT_POOL_OK);
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_aligned(guarded, 1_MiB, 4096, &block), PLAT_POOL_OK);
+  auto* bytes = static_cast<unsigned char*>(block);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(block) % 4096, 0u);
+  EXPECT_EQ(bytes[0], 0xCD);
+  EXPECT_EQ(bytes[1_MiB - 1], 0xCD);
+  EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_OK);
+  EXPECT_EQ(bytes[0], 0xDD) << "its page is still there";
+  ASSERT_EQ(plat_pool_alloc(guarded, 100, &block), PLAT_POOL_OK);
+  static_cast<char*>(block)[-1] = 1;
+  EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_CORRUPT);
+  EXPECT_NE(std::strstr(plat_pool_last_error(), "1 bytes before its start"), nullptr)
+      << plat_pool_last_error();
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, SleepsByTagWhileOthersWork) {
+  create();
+  void* tagged[2] = {};
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 100, 3, &tagged[0]), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 5_MiB, 3, &tagged[1]), PLAT_POOL_OK);
+  std::memset(tagged[0], 1, 100);
+  std::memset(tagged[1], 2, 5_MiB);
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 1), PLAT_POOL_OK);
+  void* address = nullptr;
+  EXPECT_EQ(plat_pool_alloc_tagged(pool, 100, 3, &address), PLAT_POOL_ASLEEP);
+  EXPECT_EQ(plat_pool_alloc_tagged(pool, 100, 4, &address), PLAT_POOL_OK);
+  void* elsewhere = take(50_MiB);
+  EXPECT_NE(elsewhere, nullptr) << "the memory that sleeps is there for others";
+  EXPECT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(plat_pool_free(pool, elsewhere), PLAT_POOL_OK);
+  EXPECT_EQ(static_cast<char*>(tagged[0])[99], 1);
+  EXPECT_EQ(static_cast<char*>(tagged[1])[5_MiB - 1], 2);
+  EXPECT_EQ(plat_pool_free(pool, tagged[0]), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, tagged[1]), PLAT_POOL_OK);
+}
+
 TEST_F(PoolTest, CountsWhatPassesAResizeAndAReset) {
   create();
   plat_pool* counted = nullptr;

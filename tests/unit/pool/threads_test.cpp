@@ -62,5 +62,42 @@ TEST_F(PoolTest, ServesThreadsThatFreeEachOthersBlocks) {
   EXPECT_EQ(stats().reserved_bytes, 0u);
 }
 
+TEST_F(PoolTest, ServesThreadsFromEveryPurpose) {
+  device().capacity_bytes = 512_MiB;
+  options.chunk_bytes = 4_MiB;
+  options.limit_bytes = 128_MiB;
+  create();
+  std::atomic<int> wrong{0};
+  auto work = [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<void*> own;
+    for (int i = 0; i < 1500; ++i) {
+      void* block = nullptr;
+      const auto purpose = static_cast<plat_pool_purpose>(random() % 4);
+      if (plat_pool_alloc_for(pool, 16ull << (random() % 15), purpose, &block) != PLAT_POOL_OK) {
+        ++wrong;
+        continue;
+      }
+      static_cast<char*>(block)[0] = 1;
+      own.push_back(block);
+      if (own.size() > 20) {
+        std::swap(own[random() % own.size()], own.back());
+        if (plat_pool_free(pool, own.back()) != PLAT_POOL_OK) ++wrong;
+        own.pop_back();
+      }
+      if (i % 300 == 0) plat_pool_trim(pool, 0);
+      if (i % 100 == 0) stats();
+    }
+    for (void* block : own) plat_pool_free(pool, block);
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(stats().live_blocks, 0u);
+  plat_pool_trim(pool, 0);
+  EXPECT_EQ(stats().reserved_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace plat::test

@@ -1,6 +1,7 @@
 // The pool over libascendcl.so itself, as its users run it. The host cannot touch device memory, so contents
 // are written and read with aclrtMemcpy, and every step is held against a naive model.
 #include <acl/acl.h>
+#include <acl/acl_rt_allocator.h>
 #include <gtest/gtest.h>
 #include <plat/pool.h>
 
@@ -50,6 +51,7 @@ class PoolOnDevice : public ::testing::TestWithParam<plat_pool_source> {
     EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
     EXPECT_EQ(used_bytes(), 0u) << "the device has everything back";
   }
+  static bool on_host() { return GetParam() == PLAT_POOL_SOURCE_HOST; }
   bool over_pages() const { return GetParam() == PLAT_POOL_SOURCE_VMM; }
 
   // The first and the last byte of a block and the last of its tail: a page that went missing shows in one of
@@ -61,14 +63,21 @@ class PoolOnDevice : public ::testing::TestWithParam<plat_pool_source> {
   }
   static void fill(void* address, const Live& block) {
     probes(address, block, [&](unsigned char* at) {
-      ASSERT_EQ(aclrtMemcpy(at, 1, &block.pattern, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS)
-          << aclGetRecentErrMsg();
+      if (on_host())
+        *at = block.pattern;
+      else
+        ASSERT_EQ(aclrtMemcpy(at, 1, &block.pattern, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS)
+            << aclGetRecentErrMsg();
     });
   }
   static void check(void* address, const Live& block) {
     probes(address, block, [&](unsigned char* at) {
       unsigned char seen = 0;
-      ASSERT_EQ(aclrtMemcpy(&seen, 1, at, 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS) << aclGetRecentErrMsg();
+      if (on_host())
+        seen = *at;
+      else
+        ASSERT_EQ(aclrtMemcpy(&seen, 1, at, 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS)
+            << aclGetRecentErrMsg();
       ASSERT_EQ(seen, block.pattern);
     });
   }
@@ -154,6 +163,11 @@ TEST_P(PoolOnDevice, ReturnsToZeroAfterEveryRoundOfASoak) {
 
 // Guards read and write what they guard, so they meet memory of both sides.
 TEST_P(PoolOnDevice, ServesHostAndCachedMemoryBesideItsOwn) {
+  if (on_host()) {
+    void* refused = nullptr;
+    EXPECT_EQ(plat_pool_alloc_for(pool, 100, PLAT_POOL_CACHED, &refused), PLAT_POOL_UNSUPPORTED);
+    return;
+  }
   plat_pool* guarded = nullptr;
   ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
   for (const auto purpose : {PLAT_POOL_COMPUTE, PLAT_POOL_MEDIA, PLAT_POOL_HOST, PLAT_POOL_CACHED})
@@ -177,14 +191,47 @@ TEST_P(PoolOnDevice, ServesHostAndCachedMemoryBesideItsOwn) {
   EXPECT_EQ(stats().live_blocks, 0u);
 }
 
+std::string name_of(const ::testing::TestParamInfo<plat_pool_source>& source) {
+  const char* const names[] = {"Vmm", "Malloc", "Host", "Media", "Caller", "Cached"};
+  return names[source.param];
+}
 INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
                          ::testing::Values(PLAT_POOL_SOURCE_VMM, PLAT_POOL_SOURCE_MALLOC,
-                                           PLAT_POOL_SOURCE_MEDIA),
-                         [](const auto& source) {
-                           return source.param == PLAT_POOL_SOURCE_VMM      ? "Vmm"
-                                  : source.param == PLAT_POOL_SOURCE_MALLOC ? "Malloc"
-                                                                            : "Media";
-                         });
+                                           PLAT_POOL_SOURCE_HOST, PLAT_POOL_SOURCE_MEDIA,
+                                           PLAT_POOL_SOURCE_CACHED),
+                         name_of);
+
+// The runtime asks the door of a stream, as it would for the memory of an operator.
+TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
+  plat_pool_options options;
+  plat_pool_options_init(&options);
+  plat_pool* pool = nullptr;
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK);
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(plat_pool_register_on_stream(pool, stream), PLAT_POOL_OK) << plat_pool_last_error();
+  aclrtAllocatorDesc description = nullptr;
+  aclrtAllocator allocator = nullptr;
+  aclrtAllocatorAllocFunc allocate = nullptr;
+  aclrtAllocatorFreeFunc release = nullptr;
+  aclrtAllocatorAllocAdviseFunc advise = nullptr;
+  aclrtAllocatorGetAddrFromBlockFunc address_of = nullptr;
+  ASSERT_EQ(
+      aclrtAllocatorGetByStream(stream, &description, &allocator, &allocate, &release, &advise, &address_of),
+      ACL_SUCCESS);
+  void* block = allocate(allocator, 5000);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(aclrtMemsetAsync(address_of(block), 5000, 1, 5000, stream), ACL_SUCCESS) << aclGetRecentErrMsg();
+  uint64_t usable = 0;
+  EXPECT_EQ(plat_pool_usable(pool, address_of(block), &usable, nullptr), PLAT_POOL_OK);
+  EXPECT_GE(usable, 5000u);
+  release(allocator, block);
+  EXPECT_EQ(plat_pool_usable(pool, address_of(block), &usable, nullptr), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_unregister_from_stream(stream), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_forget_stream(pool, stream), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
 
 }  // namespace
 }  // namespace plat::test
