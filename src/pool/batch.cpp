@@ -1,5 +1,6 @@
 #include "pool/batch.h"
 
+#include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -14,7 +15,10 @@ Batch::Batch() : outer_(current_batch == nullptr) {
   if (outer_) current_batch = this;
 }
 
-Batch::~Batch() { finish(); }
+Batch::~Batch() {
+  // Only after a failure is there anything left to do here, and then the host may have no memory either.
+  guarded([&] { return finish(); });
+}
 
 Batch* Batch::current() { return current_batch; }
 

@@ -160,10 +160,11 @@ plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, s
     size_t done = 0;
     for (; done < count && status == PLAT_POOL_OK; ++done)
       status = pool->allocate(Request{bytes[done], 0, stream}, &addresses[done]);
-    if (status == PLAT_POOL_OK) return status;
+    if (status == PLAT_POOL_OK) return batch.finish();
     const std::string why = last_error();
     for (addresses[--done] = nullptr; done > 0; addresses[done] = nullptr)
       pool->release(addresses[--done], stream);
+    batch.finish();
     return report(status, why);
   });
 }
