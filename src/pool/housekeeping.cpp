@@ -45,9 +45,8 @@ void Pool::add_stats(plat_pool_stats& sum) {
     }
     stats->used_bytes += zone.spans()->out_bytes();
     stats->live_blocks += zone.spans()->out_blocks();
-    stats->cached_bytes += zone.spans()->deferred_bytes();
+    stats->cached_bytes += zone.spans()->deferred_bytes() + zone.spans()->depot_bytes();
     stats->bookkeeping_bytes += zone.spans()->bookkeeping_bytes();
-    for (const auto& space : zone.spaces()) stats->bookkeeping_bytes += space->live->bookkeeping_bytes();
   });
   {
     std::lock_guard guard(caches_mutex_);
@@ -254,9 +253,9 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
   std::lock_guard guard(zone.lock());
   uint64_t held = 0;
   if (zone.spans() != nullptr) {
-    const uint32_t entry = space->chunk(address);
-    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-    held = class_bytes(entry & 63);
+    const auto entry = space->small->entry(space->offset_of(address));
+    if (!entry || !space->small->find(space->offset_of(address), entry.index())) return unknown(address);
+    held = class_bytes(entry.index());
   } else {
     const uint32_t block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown(address);
@@ -278,15 +277,15 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   {
     std::lock_guard guard(zone.lock());
     if (zone.spans() != nullptr) {
-      const uint32_t entry = space->chunk(address);
-      if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-      done = segment_bytes(bytes) <= class_bytes(entry & 63);
+      const auto entry = space->small->entry(space->offset_of(address));
+      if (!entry || !space->small->find(space->offset_of(address), entry.index())) return unknown(address);
+      done = segment_bytes(bytes) <= class_bytes(entry.index());
     } else {
       const uint32_t block = zone.find(*space, address);
       if (block == core::kNoBlock) return unknown(address);
       const uint64_t asked = zone.asked(block);
-      zone.close(block);
-      done = zone.heap().resize(block, granules_of(bytes), 0);
+      zone.close(*space, block);
+      done = zone.heap().resize(block, std::max(granules_of(bytes), zone.least_granules()), 0);
       zone.open(block, done ? bytes : asked);
     }
   }

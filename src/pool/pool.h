@@ -6,7 +6,7 @@
 //   zone.h          a heap of blocks with the address space and the pages under it
 //   spans.h         blocks of up to 32 KiB, cut from 32 or 64 KiB spans
 //   thread_cache.h  what makes a small allocation a pop and its free a push
-//   live_map.h      which small blocks are handed out, so that a wrong free is noticed
+//   small_table.h   which span and class a small block is of, and whether it is handed out
 //   streams.h       who may still touch freed memory, and how far the device has got
 //   source.h        the device calls for memory, and events.h those for streams
 //   tool_hook.h     what tools hear by mstx, and batch.h how they hear of much at once

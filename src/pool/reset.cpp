@@ -40,7 +40,7 @@ void Pool::reset_locked() {
     for (uint32_t id = zone.heap().first_block(); id != core::kNoBlock; id = zone.heap().block(id).next)
       if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
     for (uint32_t id : live) {
-      zone.close(id);
+      zone.close(zone.space_of(zone.heap().block(id).start), id);
       zone.heap().release(id);
     }
   });

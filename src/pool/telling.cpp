@@ -9,7 +9,7 @@ namespace plat::pool {
 
 void Pool::tell_space(Space& space) {
   const Zone& zone = *space.zone;
-  const char* kind = space.live != nullptr ? "small blocks" : "large blocks";
+  const char* kind = space.small != nullptr ? "small blocks" : "large blocks";
   space.tool_heap =
       tool_.heap_added(space.base, space.bytes, source_->device(),
                        zone.tag() != 0 ? fmt::format("{}: {} of tag {}", name_, kind, zone.tag())
@@ -28,7 +28,7 @@ void Pool::tell_added(const void* address, uint64_t bytes, uint16_t tag) {
 
 // The tool hears of it before the block can become another's.
 plat_pool_status Pool::release_heard(Space& space, void* address, plat_stream stream) {
-  if (space.live == nullptr) {  // a small one was looked at already
+  if (space.small == nullptr) {  // a small one was looked at already
     if (is_deferred(address)) return unknown(address);
     std::lock_guard guard(space.zone->lock());
     if (space.zone->find(space, address) == core::kNoBlock) return unknown(address);
