@@ -215,7 +215,9 @@ TEST_F(PoolTest, DividesWhatTheCallerBrings) {
   for (uint64_t alignment = 64; alignment <= 2_MiB; alignment *= 2) {
     const auto status = plat_pool_alloc_aligned(pool, 100, alignment, &address);
     EXPECT_EQ(status, alignment <= 512 ? PLAT_POOL_OK : PLAT_POOL_UNSUPPORTED) << alignment;
-    if (status == PLAT_POOL_OK) EXPECT_EQ(number(address) % alignment, 0u);
+    if (status == PLAT_POOL_OK) {
+      EXPECT_EQ(number(address) % alignment, 0u);
+    }
   }
   EXPECT_EQ(plat_pool_alloc_for(pool, 100, PLAT_POOL_HOST, &address), PLAT_POOL_UNSUPPORTED);
   plat_pool_destroy(std::exchange(pool, nullptr));
