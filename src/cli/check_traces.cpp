@@ -13,6 +13,9 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
     answer.notes.push_back(fmt::format("{}: {} events were lost; findings may be wrong", who, info.lost));
   if (info.damaged > 0)
     answer.notes.push_back(fmt::format("{}: {} chunks of the trace are damaged", who, info.damaged));
+  if (totals.left_out > 0)
+    answer.notes.push_back(fmt::format("{}: {} more findings are not told; of each rule the first {} are",
+                                       who, totals.left_out, inspect::Checker::kFindingsOfRule));
   if (!ended && totals.live_bytes > 0)
     answer.notes.push_back(
         fmt::format("{}: the trace does not reach the program's end, so leaks are not judged", who));

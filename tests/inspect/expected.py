@@ -37,6 +37,7 @@ EXPECTED = {
     "unmap_twice": ["INSP-Free-twice"],
     "free_family": ["INSP-Free-family"],
     "host_past_end": ["INSP-Access-past-end"],
+    "host_to_host": [],
     "rule_teardown": ["INSP-Rule-teardown-order"],
     "rule_async_aligned": ["INSP-Rule-async-aligned"],
     "region_outside": ["INSP-Mstx-region-outside-heap"],

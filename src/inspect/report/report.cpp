@@ -49,17 +49,17 @@ class Collector final : public Listener {
     ++totals.live;
     totals.live_bytes += object.size;
     totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
-    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    Owner& owner = owners_[key_of(object)];
     if (owner.births == 0) {
       owner.kind = object.kind;
-      owner.name = object.name;
+      owner.name = std::get<1>(key_of(object));
       owner.site = object.born;
     }
     ++owner.births;
     owner.born_bytes += object.size;
     ++owner.live_count;
     owner.live_bytes += object.size;
-    last_born_ = object.id;
+    last_born_ = object.serial;
     if (!counts(object)) return;
     report_.live_bytes += object.size;
     add_point(object.born.time_ns);
@@ -76,10 +76,10 @@ class Collector final : public Listener {
     KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
     totals.live -= std::min<uint64_t>(totals.live, 1);
     totals.live_bytes -= std::min(totals.live_bytes, object.size);
-    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    Owner& owner = owners_[key_of(object)];
     owner.live_count -= std::min<uint64_t>(owner.live_count, 1);
     owner.live_bytes -= std::min(owner.live_bytes, object.size);
-    if (last_born_ == object.id) ++owner.temporary;
+    if (last_born_ == object.serial) ++owner.temporary;
     if (!counts(object)) return;
     report_.live_bytes -= std::min(report_.live_bytes, object.size);
     add_point(object.died.time_ns);
@@ -87,6 +87,11 @@ class Collector final : public Listener {
 
  private:
   using Key = std::tuple<Kind, std::string, uint32_t>;
+
+  // The name of an import is its key, and every one has another.
+  static Key key_of(const Object& object) {
+    return {object.kind, object.kind == Kind::Import ? "" : object.name, object.born.stack};
+  }
 
   // Whether its bytes are device memory. Where the calls of the device were not seen, what pools hand out is
   // the best that is known.
@@ -125,7 +130,7 @@ class Collector final : public Listener {
   }
 
   int32_t place_at_peak(const Object& object) const {
-    const auto found = places_.find({object.kind, object.name, object.born.stack});
+    const auto found = places_.find(key_of(object));
     return found != places_.end() ? found->second : -1;
   }
 
@@ -199,7 +204,7 @@ class Collector final : public Listener {
   Report& report_;
   uint64_t peak_event_;
   uint64_t found_peak_ = 0;
-  ObjectId last_born_ = 0;
+  uint64_t last_born_ = 0;  // its serial number
   std::map<Key, Owner> owners_;
   std::map<Key, int32_t> places_;  // in at_peak
   GrowthBook growth_;
