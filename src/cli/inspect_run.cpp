@@ -29,7 +29,8 @@ os::Ending run_recorded(const RecordOptions& options, int& error) {
   // The vendor's library, if there is one, is the one to watch; ours serves where there is none.
   const std::string paths = variable("LD_LIBRARY_PATH");
   variables["LD_LIBRARY_PATH"] = paths.empty() ? libraries : paths + ":" + libraries;
-  variables["PLAT_INSPECT_TRACE"] = options.trace;
+  // The program may change its directory before its first call.
+  variables["PLAT_INSPECT_TRACE"] = std::filesystem::absolute(options.trace).string();
   variables["PLAT_INSPECT_STACKS"] = options.stacks;
   variables["PLAT_INSPECT_DEPTH"] = std::to_string(options.depth);
   if (options.max_bytes != 0) variables["PLAT_INSPECT_MAX_BYTES"] = std::to_string(options.max_bytes);

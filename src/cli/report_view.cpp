@@ -56,19 +56,26 @@ void add_stack(std::string& text, inspect::Symbols& symbols, const inspect::Site
     text += fmt::format("        {}\n", to_text(named[i]));
 }
 
-std::string title_of(const inspect::Owner& owner) {
-  return fmt::format("{}{}", name_of(owner.kind), owner.name.empty() ? "" : " of '" + owner.name + "'");
+std::string title_of(const inspect::Owner& owner, uint64_t count) {
+  return fmt::format("{}{}{}", name_of(owner.kind), count == 1 ? "" : "s",
+                     owner.name.empty() ? "" : " of '" + owner.name + "'");
+}
+
+// "... and 3 more (--rows)", if a list has more than are shown.
+std::string rest_of(size_t count, size_t rows) {
+  return count > rows ? fmt::format("  ... and {} more (--rows)\n", count - rows) : "";
 }
 
 void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t rows) {
   for (size_t i = 0; i < all.size() && i < rows; ++i) {
     const inspect::Holes& holes = all[i];
     text += fmt::format(
-        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free ranges, {:.0f} % holes\n",
+        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free range{}, {:.0f} % holes\n",
         name_of(holes.kind), holes.start, format_bytes(holes.size), format_bytes(holes.used_bytes),
-        format_bytes(holes.largest_free), holes.free_ranges, holes.share() * 100);
+        format_bytes(holes.largest_free), holes.free_ranges, holes.free_ranges == 1 ? "" : "s",
+        holes.share() * 100);
   }
-  if (all.size() > rows) text += fmt::format("  ... and {} more (--rows)\n", all.size() - rows);
+  text += rest_of(all.size(), rows);
 }
 
 Json to_json(const inspect::Owner& owner, inspect::Symbols& symbols) {
@@ -126,7 +133,8 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   std::string text = fmt::format("Process {}: {}\n{} events in {:.3f} ms, {} moved by copies and fills",
                                  report.info.pid, report.info.program, report.events,
                                  static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
-  if (report.failed_calls > 0) text += fmt::format(", {} calls failed", report.failed_calls);
+  if (report.failed_calls > 0)
+    text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
   text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} at the end\n\n",
                       format_bytes(report.peak_bytes), static_cast<double>(report.peak_ns) / 1e6,
                       format_bytes(report.live_bytes));
@@ -142,17 +150,19 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   text += "\nWho held it at the peak\n";
   for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i) {
     const inspect::Owner& owner = report.at_peak[i];
-    text +=
-        fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count, title_of(owner));
+    text += fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count,
+                        title_of(owner, owner.live_count));
     add_stack(text, symbols, owner.site, view.frames);
   }
+  text += rest_of(report.at_peak.size(), view.rows);
   text += "\nWhat came most often\n";
   for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i) {
     const inspect::Owner& owner = report.owners[i];
-    text += fmt::format("  {:>8} times {}, {} together, {} of them temporary\n", owner.births,
-                        title_of(owner), format_bytes(owner.born_bytes), owner.temporary);
+    text += fmt::format("  {:>10} {}, {} together, {} of them temporary\n", owner.births,
+                        title_of(owner, owner.births), format_bytes(owner.born_bytes), owner.temporary);
     add_stack(text, symbols, owner.site, view.frames);
   }
+  text += rest_of(report.owners.size(), view.rows);
   if (!report.holes_at_peak.empty()) text += "\nHoles at the peak\n";
   add_holes(text, report.holes_at_peak, view.rows);
   if (!report.holes_at_end.empty()) text += "\nHoles at the end\n";
@@ -160,9 +170,15 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   std::map<std::string, std::vector<const inspect::Mark*>> marks;
   for (const inspect::Mark& mark : report.marks) marks[mark.text].push_back(&mark);
   if (!marks.empty()) text += "\nDevice memory from mark to mark\n";
-  for (const auto& [name, list] : marks)
-    text += fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
-                        format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  size_t shown = 0;
+  for (const auto& [name, list] : marks) {
+    if (++shown > view.rows) break;
+    text += list.size() == 1
+                ? fmt::format("  '{}': once, with {}\n", name, format_bytes(list.front()->live_bytes))
+                : fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
+                              format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  }
+  text += rest_of(marks.size(), view.rows);
   if (!report.growth.empty()) text += "\nWhat grew from mark to mark\n";
   for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i) {
     const inspect::GrowthLine& line = report.growth[i];
@@ -173,6 +189,7 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         line.series.keeps_growing() ? "; it never stops" : "");
     add_stack(text, symbols, line.site, view.frames);
   }
+  text += rest_of(report.growth.size(), view.rows);
   return text;
 }
 

@@ -1,7 +1,6 @@
 // plat top: memory as it is now, again and again.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 
 #include "base/text.h"
@@ -11,6 +10,7 @@
 #include "cli/live_trace.h"
 #include "cli/report_view.h"
 #include "cli/settings.h"
+#include "cli/stop.h"
 #include "os/process.h"
 
 namespace plat::cli {
@@ -46,8 +46,6 @@ struct Options {
   double wait_s = 10;
   ReportView view{.rows = 8, .frames = 2};
 };
-
-volatile std::sig_atomic_t g_stop = 0;
 
 std::string devices_text(const MachineView& machine) {
   std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
@@ -117,8 +115,7 @@ bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
   options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
   std::string problem;
-  live = LiveTrace::begin(
-      options.pid, options.wait_s, [] { return g_stop != 0; }, problem);
+  live = LiveTrace::begin(options.pid, options.wait_s, should_stop, problem);
   if (live) {
     options.trace = live->path();
     return true;
@@ -135,8 +132,7 @@ int watch(Options& options) {
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
   if (!settings_make_sense(config)) return kAskedWrongly;
-  std::signal(SIGINT, [](int) { g_stop = 1; });
-  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  keep_stop_signals();
   std::unique_ptr<LiveTrace> live;
   if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
   for (;;) {
@@ -145,9 +141,9 @@ int watch(Options& options) {
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     fmt::print("{}", shown);
     std::fflush(stdout);
-    if (options.once || g_stop != 0) return kDone;
+    if (options.once || should_stop()) return kDone;
     os::sleep_microseconds(static_cast<uint32_t>(options.interval_s * 1e6));
-    if (g_stop != 0) return kDone;
+    if (should_stop()) return kDone;
     if (options.pid != 0 && os::start_time_of(options.pid) == 0)
       options.once = true;  // it has ended: a last look
   }
@@ -167,7 +163,9 @@ Action add_top(CLI::App& app, const Program&) {
   app.add_option("--wait", options->wait_s,
                  "Seconds to wait for an mstx call of a process that is not recorded (10)")
       ->check(CLI::Range(0.0, 3600.0));
-  app.add_option("--rows", options->view.rows, "Lines of each list (8)");
+  app.add_option("--rows", options->view.rows, "Lines of each list (8)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1'000'000));
   return [options] { return watch(*options); };
 }
 

@@ -5,13 +5,10 @@ import os
 import signal
 import subprocess
 
-PLAT = os.environ["PLAT_COMMAND"]
+from command import PLAT, run
+
 PROGRAM = os.environ["PLAT_PROGRAM"]
 RECORDER = os.path.join(os.path.dirname(os.path.dirname(PLAT)), "lib64", "libplat_inspect.so")
-
-
-def run(*arguments, **options):
-    return subprocess.run([PLAT, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
 
 
 @contextlib.contextmanager

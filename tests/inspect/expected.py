@@ -63,6 +63,8 @@ EXPECTED = {
     "thread_late_call": [],
     "execs": ["INSP-Access-past-end"],
     "killed_at_work": [],
+    "elsewhere": [],
+    "many_events": [],
     "order_same_stream": [],
     "order_before_allocation": ["INSP-Order-use-before-allocation"],
     "order_by_event": [],

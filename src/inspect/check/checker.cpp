@@ -8,8 +8,8 @@ namespace plat::inspect {
 
 void Checker::add(Finding finding) {
   if (!options_.warnings && rule_of(finding.rule).severity == Severity::Warning) return;
-  const uint64_t place =
-      finding.site.stack != 0 ? finding.site.stack : std::hash<std::string>()(finding.detail);
+  const bool by_text = finding.site.stack == 0 && !finding.is_leak;
+  const uint64_t place = by_text ? std::hash<std::string>()(finding.detail) : finding.site.stack;
   const uint64_t key = (place << 8) | static_cast<uint64_t>(finding.rule);
   const auto [first, last] = index_.equal_range(key);
   for (auto at = first; at != last; ++at) {

@@ -10,6 +10,11 @@ constexpr size_t kPointsMax = 1 << 14;
 constexpr size_t kMarksMax = 1 << 16;
 constexpr size_t kPiecesMax = 20'000;
 
+// Ranges of addresses, which say where memory is and are none: after those that have it.
+bool is_addresses(Kind kind) {
+  return kind == Kind::Reservation || kind == Kind::Mapping || kind == Kind::Heap;
+}
+
 class Collector final : public Listener {
  public:
   Collector(Report& report, uint64_t peak_event) : report_(report), peak_event_(peak_event), model_(*this) {}
@@ -123,8 +128,9 @@ class Collector final : public Listener {
   void look_around() {
     for (const auto& [key, owner] : owners_)
       if (owner.live_bytes > 0) report_.at_peak.push_back(owner);
-    std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(),
-                     [](const Owner& a, const Owner& b) { return a.live_bytes > b.live_bytes; });
+    std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(), [](const Owner& a, const Owner& b) {
+      return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
+    });
     report_.holes_at_peak = holes();
     draw_maps();
   }

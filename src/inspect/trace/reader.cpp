@@ -43,8 +43,15 @@ std::optional<Source> source_of_file(const std::string& path, std::string& probl
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) {
-    problem = fmt::format("cannot read {}: {}", path, std::strerror(errno));
+    problem = fmt::format("it cannot be read: {}", std::strerror(errno));
     if (fd >= 0) close(fd);
+    return std::nullopt;
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    problem = S_ISDIR(status.st_mode) ? "it is a directory"
+              : status.st_size == 0   ? "it is empty"
+                                      : "it is no file";
+    close(fd);
     return std::nullopt;
   }
   const std::shared_ptr<const int> owner(new int(fd), [](const int* held) {
