@@ -1,12 +1,13 @@
 """What plat check says to programs with planted mistakes, and to programs without."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
 from command import PLAT, rules_of, run
-from expected import BUDGETS, ENDINGS, EXPECTED, KEPT, OPTIONS
+from expected import BUDGETS, DETAILS, ENDINGS, EXPECTED, KEPT, OPTIONS
 
 PROGRAMS = os.environ["PLAT_PROGRAMS"].split(":")
 
@@ -50,6 +51,8 @@ def test_findings(program, name, monkeypatch):
     else:
         assert done.returncode == ENDINGS.get(name, 0), done.stderr
     assert "damaged" not in done.stderr
+    if name in DETAILS:
+        assert [re.sub("0x[0-9a-f]{4,}", "*", f["detail"]) for f in findings] == [DETAILS[name]]
     for finding in findings:
         assert finding["hint"] and finding["detail"] and finding["count"] >= 1
 

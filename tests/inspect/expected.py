@@ -15,6 +15,7 @@ EXPECTED = {
     "s9_read_only": ["INSP-Access-permission"],
     "s9_none": ["INSP-Access-permission"],
     "s9_shared": [],
+    "s9_read_write_shared": [],
     "s10_left": ["INSP-Leak-device-block", "INSP-Leak-heap", "INSP-Leak-region"],
     "s11_reused": ["INSP-Read-reused"],
     "s11_written_again": [],
@@ -49,6 +50,7 @@ EXPECTED = {
     "heap_over_reservation": [],
     "dialect_caching": [],
     "dialect_caching_freed": ["INSP-Access-freed"],
+    "dialect_caching_gated": ["INSP-Access-freed"],
     "dialect_pool_workspace": [],
     "dialect_pool_workspace_freed": ["INSP-Access-freed"],
     "dialect_mindspore": [],
@@ -111,6 +113,35 @@ EXPECTED = {
     "import_key": [],
     "import_number": [],
     "all_given_back": [],
+}
+
+# Program: what the finding says of it, with the addresses left out. The bytes, the block, which of its bounds.
+DETAILS = {
+    "s1_no_region": "reads 64 bytes at *, 0 bytes into the heap at *, where no region is",
+    "s2_region_end": "writes 128 bytes at *: 64 bytes past the end of a region of 256 bytes",
+    "s3_neighbour": "writes 128 bytes at *: 64 bytes past the end of a region of 256 bytes",
+    "s4_freed_region": "writes 64 bytes at *, 0 bytes into a region of 256 bytes that was given back",
+    "s5_unregister_twice": "the region at * was unregistered before",
+    "s6b_heap_twice": "the heap at * was unregistered before",
+    "s7_heap_unallocated": "of 4096 bytes at * nothing is known to be allocated from * on",
+    "s9_none": "reads 64 bytes at * of a region with permissions 0x0",
+    "s9_read_only": "writes 64 bytes at * of a region with permissions 0x1",
+    "s11_reused": "64 of 64 bytes at * were last written for a block that had the address before; the first is *",
+    "s12_fresh_region": "64 of 64 bytes at * were never written; the first is *",
+    "s12_unwritten": "1024 of 2048 bytes at * were never written; the first is *",
+    "s13_outside": "writes 64 bytes at *, 64 bytes into the heap at *, where no region is",
+    "s14_free_twice": "* was given back before",
+    "s14_free_unknown": "* is 64 bytes into a device block",
+    "past_end": "writes 4096 bytes at *: 4000 bytes past the end of a device block of 4096 bytes",
+    "padding": "writes 128 bytes at *: 28 bytes past the end of a device block of 100 bytes",
+    "neighbour": "writes 8256 bytes at *: 4160 bytes past the end of a device block of 4096 bytes",
+    "freed": "writes 64 bytes at *, 64 bytes into a device block of 4096 bytes that was given back",
+    "unmapped": "writes 128 bytes at *, of which the last 64 bytes from * on are not mapped",
+    "order_after_free": "writes 4096 bytes at *, 0 bytes into a pool block of 2097152 bytes that was given back",
+    "dialect_caching_freed": "writes 64 bytes at *, 0 bytes into a region of 512 bytes that was given back",
+    "dialect_mindspore_freed": "writes 64 bytes at *, 0 bytes into a region of 512 bytes that was given back",
+    "dialect_workspace_past_end": "writes 600 bytes at *: 88 bytes past the end of a region of 512 bytes",
+    "dialect_shared_past_end": "writes 600 bytes at *: 88 bytes past the end of a region of 512 bytes",
 }
 
 # Programs that break a rule which is looked at only when asked for.

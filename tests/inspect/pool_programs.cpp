@@ -115,6 +115,14 @@ void add_pool_programs(Programs& all) {
     write(pool.memory, 256);
     read(pool.memory, 256);
   };
+  all["s9_read_write_shared"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ | MSTX_MEM_PERMISSIONS_REGION_FLAGS_WRITE |
+                      MSTX_MEM_PERMISSIONS_REGION_FLAGS_SHARED);
+    write(pool.memory, 256);
+    read(pool.memory, 256);
+  };
   all["s10_left"] = [] {
     Device device;
     char* const memory = block(4096);
