@@ -135,9 +135,9 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                                  static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
   if (report.failed_calls > 0)
     text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
-  text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} at the end\n\n",
-                      format_bytes(report.peak_bytes), static_cast<double>(report.peak_ns) / 1e6,
-                      format_bytes(report.live_bytes));
+  text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} {}\n\n", format_bytes(report.peak_bytes),
+                      static_cast<double>(report.peak_ns) / 1e6, format_bytes(report.live_bytes),
+                      view.live ? "now" : "at the end");
   if (!report.timeline.empty()) text += graph(report, view.width);
   text += fmt::format("\n{:<20} {:>12} {:>12} {:>12} {:>12}\n", "kind", "made", "left", "left bytes", "peak");
   for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
@@ -147,14 +147,15 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         totals.births, totals.live, format_bytes(totals.live_bytes),
                         format_bytes(totals.peak_bytes));
   }
-  text += "\nWho held it at the peak\n";
-  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i) {
-    const inspect::Owner& owner = report.at_peak[i];
+  const auto& holders = view.live ? report.at_end : report.at_peak;
+  text += view.live ? "\nWho holds it now\n" : "\nWho held it at the peak\n";
+  for (size_t i = 0; i < holders.size() && i < view.rows; ++i) {
+    const inspect::Owner& owner = holders[i];
     text += fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count,
                         title_of(owner, owner.live_count));
     add_stack(text, symbols, owner.site, view.frames);
   }
-  text += rest_of(report.at_peak.size(), view.rows);
+  text += holders.empty() ? "  nobody\n" : rest_of(holders.size(), view.rows);
   text += "\nWhat came most often\n";
   for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i) {
     const inspect::Owner& owner = report.owners[i];
@@ -165,7 +166,7 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   text += rest_of(report.owners.size(), view.rows);
   if (!report.holes_at_peak.empty()) text += "\nHoles at the peak\n";
   add_holes(text, report.holes_at_peak, view.rows);
-  if (!report.holes_at_end.empty()) text += "\nHoles at the end\n";
+  if (!report.holes_at_end.empty()) text += view.live ? "\nHoles now\n" : "\nHoles at the end\n";
   add_holes(text, report.holes_at_end, view.rows);
   std::map<std::string, std::vector<const inspect::Mark*>> marks;
   for (const inspect::Mark& mark : report.marks) marks[mark.text].push_back(&mark);
@@ -209,12 +210,14 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
                                                         {"left_bytes", totals.live_bytes},
                                                         {"peak_bytes", totals.peak_bytes}};
   }
-  Json& peak = json["at_peak"] = Json::array();
-  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i)
-    peak.push_back(to_json(report.at_peak[i], symbols));
-  Json& churn = json["churn"] = Json::array();
-  for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i)
-    churn.push_back(to_json(report.owners[i], symbols));
+  const auto list = [&](const std::vector<inspect::Owner>& owners) {
+    Json rows = Json::array();
+    for (size_t i = 0; i < owners.size() && i < view.rows; ++i) rows.push_back(to_json(owners[i], symbols));
+    return rows;
+  };
+  if (!view.live) json["at_peak"] = list(report.at_peak);
+  json["at_end"] = list(report.at_end);
+  json["churn"] = list(report.owners);
   json["fragmentation_at_peak"] = to_json(report.holes_at_peak);
   json["fragmentation_at_end"] = to_json(report.holes_at_end);
   Json& timeline = json["timeline"] = Json::array();

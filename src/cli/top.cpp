@@ -44,7 +44,7 @@ struct Options {
   bool json = false;
   double interval_s = 1;
   double wait_s = 10;
-  ReportView view{.rows = 8, .frames = 2};
+  ReportView view{.rows = 8, .frames = 2, .live = true};
 };
 
 std::string devices_text(const MachineView& machine) {
@@ -81,21 +81,22 @@ inspect::Json devices_json(const MachineView& machine) {
 }
 
 // What one look shows; false if the trace cannot be read.
-bool look(const Options& options, const device::Config& config, std::string& shown) {
+bool look(const Options& options, const device::Config& config, std::unique_ptr<inspect::LiveReport>& inside,
+          std::string& shown) {
   const MachineView machine = look_at(config);
-  std::optional<inspect::Report> report;
-  if (!options.trace.empty()) {
+  if (!options.trace.empty() && !inside) {
     std::string problem;
-    const auto source = inspect::source_of_file(options.trace, problem);
-    if (source) report = inspect::make_report(*source, problem);
-    if (!report) {
+    if (const auto source = inspect::source_of_file(options.trace, problem))
+      inside = inspect::LiveReport::open(*source, problem);
+    if (!inside) {
       fmt::print(stderr, "plat: {}: {}\n", options.trace, problem);
       return false;
     }
   }
+  const inspect::Report* const report = inside ? &inside->look() : nullptr;
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
-    if (report) {
+    if (report != nullptr) {
       inspect::Symbols symbols(report->info);
       json["process"] = report_json(*report, symbols, options.view);
     }
@@ -103,7 +104,7 @@ bool look(const Options& options, const device::Config& config, std::string& sho
     return true;
   }
   shown = devices_text(machine);
-  if (report) {
+  if (report != nullptr) {
     inspect::Symbols symbols(report->info);
     shown += "\n" + report_text(*report, symbols, options.view);
   }
@@ -135,9 +136,10 @@ int watch(Options& options) {
   keep_stop_signals();
   std::unique_ptr<LiveTrace> live;
   if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
+  std::unique_ptr<inspect::LiveReport> inside;
   for (;;) {
     std::string shown;
-    if (!look(options, config, shown)) return kAskedWrongly;
+    if (!look(options, config, inside, shown)) return kAskedWrongly;
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     fmt::print("{}", shown);
     std::fflush(stdout);

@@ -146,6 +146,8 @@ def test_record_then_check_and_report(tmp_path, stacks):
     assert "Who held it at the peak" in run("report", trace).stdout
     live = json.loads(run("top", "--once", "--json", trace).stdout)
     assert live["process"]["events"] == report["events"]
+    assert live["process"]["at_end"] == report["at_end"] == []
+    assert "Who holds it now\n  nobody" in run("top", "--once", trace).stdout
     # Recording again replaces the trace, but nothing that is none.
     assert run("record", "-o", trace, "--", PROGRAMS[0], "s0_inside").returncode == 0
     trace.write_text("mine")

@@ -25,11 +25,8 @@ class Collector final : public Listener {
       model_.apply(event);
       report_.end_ns = event.time_ns;
     }
-    report_.holes_at_end = holes();
-    for (auto& [key, owner] : owners_) report_.owners.push_back(owner);
-    std::stable_sort(report_.owners.begin(), report_.owners.end(),
-                     [](const Owner& a, const Owner& b) { return a.births > b.births; });
-    list_growth();
+    report_.info = reader.info();
+    sum_up();
   }
 
   uint64_t peak_event() const { return found_peak_; }
@@ -105,6 +102,28 @@ class Collector final : public Listener {
     return takes_device_memory(object.kind) && !object.imported;
   }
 
+  // What is seen only from the end, or from where the trace has come to.
+  void sum_up() {
+    report_.holes_at_end = holes();
+    report_.at_end = largest_owners();
+    report_.owners.clear();
+    for (const auto& [key, owner] : owners_) report_.owners.push_back(owner);
+    std::stable_sort(report_.owners.begin(), report_.owners.end(),
+                     [](const Owner& a, const Owner& b) { return a.births > b.births; });
+    report_.growth.clear();
+    list_growth();
+  }
+
+  std::vector<Owner> largest_owners() const {
+    std::vector<Owner> list;
+    for (const auto& [key, owner] : owners_)
+      if (owner.live_bytes > 0) list.push_back(owner);
+    std::stable_sort(list.begin(), list.end(), [](const Owner& a, const Owner& b) {
+      return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
+    });
+    return list;
+  }
+
   void list_growth() {
     for (const auto& [text, all] : growth_.series())
       for (const auto& [key, series] : all)
@@ -126,11 +145,7 @@ class Collector final : public Listener {
   }
 
   void look_around() {
-    for (const auto& [key, owner] : owners_)
-      if (owner.live_bytes > 0) report_.at_peak.push_back(owner);
-    std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(), [](const Owner& a, const Owner& b) {
-      return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
-    });
+    report_.at_peak = largest_owners();
     report_.holes_at_peak = holes();
     draw_maps();
   }
@@ -217,7 +232,30 @@ class Collector final : public Listener {
   Model model_;
 };
 
+class Follower final : public LiveReport {
+ public:
+  explicit Follower(Reader reader) : reader_(std::move(reader)), collector_(report_, 0) {
+    report_.info = reader_.info();
+  }
+
+  const Report& look() override {
+    reader_.refresh();
+    collector_.run(reader_);
+    return report_;
+  }
+
+ private:
+  Reader reader_;
+  Report report_;
+  Collector collector_;
+};
+
 }  // namespace
+
+std::unique_ptr<LiveReport> LiveReport::open(const Source& source, std::string& problem) {
+  auto reader = Reader::open(source, problem);
+  return reader ? std::make_unique<Follower>(std::move(*reader)) : nullptr;
+}
 
 std::optional<Report> make_report(const Source& source, std::string& problem) {
   uint64_t peak = 0;
