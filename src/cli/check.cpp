@@ -75,6 +75,7 @@ int tell(const Options& options, const CheckAnswer& answer) {
   std::string text;
   if (options.json) {
     for (const inspect::Json& finding : answer.findings) text += inspect::to_line(finding) + "\n";
+    for (const std::string& note : answer.notes) fmt::print(stderr, "plat: note: {}\n", note);
   } else if (!options.quiet || answer.errors > 0 || answer.warnings > 0) {
     text = as_text(options, answer);
   }

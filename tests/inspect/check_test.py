@@ -123,6 +123,8 @@ def test_forms_for_ci(tmp_path):
     run("check", "--junit", tmp_path / "j.xml", "--sarif", tmp_path / "s.json", "--", PROGRAMS[0], "leak_mapping")
     suite = xml.parse(tmp_path / "j.xml").getroot()
     assert suite.get("failures") == "3" and len(suite.findall("testcase/failure")) == 3
+    names = [case.get("name") for case in suite.findall("testcase")]
+    assert len(set(names)) == 3 and all(re.fullmatch(r"INSP-Leak-[a-z]+ at .*:\d+", name) for name in names)
     sarif = json.loads((tmp_path / "s.json").read_text())
     results = sarif["runs"][0]["results"]
     assert sorted(r["ruleId"] for r in results) == EXPECTED["leak_mapping"]
