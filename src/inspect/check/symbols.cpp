@@ -24,11 +24,12 @@ std::string demangle(const char* name) {
 
 std::string last_part(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// What stands between the program and the recorder: the recorder itself, the broker, and the calls of mstx
-// where the header brought them into the program.
+// What stands between the program and the recorder: the recorder itself, the broker, what a sanitizer puts
+// before the C library, and the calls of mstx where the header brought them into the program.
 bool is_between(const Frame& frame) {
   static constexpr std::array names = {"libplat_inspect.so", "libms_tools_ext.so"};
   return std::find(names.begin(), names.end(), frame.module) != names.end() ||
+         frame.function.starts_with("__interceptor_") ||
          (frame.function.starts_with("mstx") && frame.file.find("/mstx_detail/") != std::string::npos);
 }
 
