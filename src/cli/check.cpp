@@ -9,6 +9,8 @@
 #include "cli/check_traces.h"
 #include "cli/cli.h"
 #include "cli/inspect_run.h"
+#include "cli/output_file.h"
+#include "cli/stop.h"
 #include "os/file.h"
 
 namespace plat::cli {
@@ -49,21 +51,14 @@ struct Options {
   std::string junit, sarif, suppressions, log_file;
 };
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (written && closed) return true;
-  fmt::print(stderr, "plat: cannot write {}\n", path);
-  return false;
-}
-
 std::string as_text(const Options& options, const CheckAnswer& answer) {
   std::string text;
   size_t shown = 0;
   for (const inspect::Json& finding : answer.findings) {
     if (++shown > options.limit) break;
-    text += inspect::to_text(finding, options.frames) + "\n";
+    text += inspect::to_text(finding, options.frames);
+    if (answer.traces > 1) text += fmt::format("  In process {}.\n", inspect::process_of(finding));
+    text += "\n";
   }
   if (shown > options.limit)
     text += fmt::format("... and {} more (--limit)\n", answer.findings.size() - options.limit);
@@ -80,15 +75,18 @@ int tell(const Options& options, const CheckAnswer& answer) {
   std::string text;
   if (options.json) {
     for (const inspect::Json& finding : answer.findings) text += inspect::to_line(finding) + "\n";
+    for (const std::string& note : answer.notes) fmt::print(stderr, "plat: note: {}\n", note);
   } else if (!options.quiet || answer.errors > 0 || answer.warnings > 0) {
     text = as_text(options, answer);
   }
   if (options.print_suppressions)
     for (const inspect::Json& finding : answer.findings) text += inspect::suppression_for(finding) + "\n";
   // The program may be speaking on stdout; a check that ran it stays out of its way.
-  if (!options.log_file.empty()) {
-    if (!write_file(options.log_file, text)) return kAskedWrongly;
-  } else {
+  if (!options.log_file.empty() && !write_file(options.log_file, text)) {
+    fmt::print(stderr, "{}", text);  // better there than lost
+    return kAskedWrongly;
+  }
+  if (options.log_file.empty()) {
     fmt::print(options.traces.empty() && !options.json ? stderr : stdout, "{}", text);
     std::fflush(stdout);  // we may end as the program did, at once
   }
@@ -112,6 +110,7 @@ int check_program(Options& options) {
   CheckAnswer answer;
   if (error == 0) {
     options.request.ended_by_itself = ending.signal == 0;
+    keep_stop_signals();  // until the traces are gone
     for (const std::string& trace : traces_of(options.record.trace))
       check_trace(trace, options.request, answer);
     if (ending.signal != 0)
@@ -121,6 +120,7 @@ int check_program(Options& options) {
   }
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
+  end_if_stopped();
   if (error != 0) return complain_about_program(options.record.command.front(), error);
   finish_check(options.request, answer);
   if (const int verdict = tell(options, answer); verdict != kDone) return verdict;
@@ -143,6 +143,8 @@ int check(Options& options) {
                "'plat check --help' shows what can be asked, with examples.\n");
     return kAskedWrongly;
   }
+  for (const std::string& file : {options.log_file, options.junit, options.sarif})
+    if (!file.empty() && !can_write(file)) return kAskedWrongly;
   if (options.traces.empty()) return check_program(options);
   CheckAnswer answer;
   for (const std::string& trace : options.traces)
@@ -194,11 +196,15 @@ Action add_check(CLI::App& app, const Program& program) {
     options->request.options.max_live = bytes;
     options->request.options.has_max_live = true;
   });
-  app.add_option("--stacks", options->record.stacks, "How call stacks are taken: unwind, fp, none (unwind)")
+  app.add_option("--stacks", options->record.stacks, "How call stacks are taken (unwind)")
       ->check(CLI::IsMember({"fp", "unwind", "none"}));
-  app.add_option("--frames", options->frames, "How much of a stack is shown (8)");
-  app.add_option("--limit", options->limit, "How many findings are shown (100)");
-  app.description("Say what a program does wrong with memory: plat check [OPTIONS] -- PROGRAM ARGUMENTS");
+  app.add_option("--frames", options->frames, "How much of a stack is shown (8)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--limit", options->limit, "How many findings are shown (100)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1'000'000));
+  app.description("Run a program, or look at a trace, and say what is wrong with its use of memory");
   return [options] { return check(*options); };
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/stop.h"
+
 namespace plat::cli {
 
 namespace {
@@ -10,17 +12,24 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
                CheckAnswer& answer) {
   const std::string who = fmt::format("pid {}", info.pid);
   if (info.lost > 0)
-    answer.notes.push_back(fmt::format("{}: {} events were lost; findings may be wrong", who, info.lost));
+    answer.notes.push_back(
+        fmt::format("{}: {} event{} lost, so leaks are not judged and other findings may be wrong", who,
+                    info.lost, info.lost == 1 ? " was" : "s were"));
   if (info.damaged > 0)
-    answer.notes.push_back(fmt::format("{}: {} chunks of the trace are damaged", who, info.damaged));
-  if (!ended && totals.live_bytes > 0)
+    answer.notes.push_back(fmt::format("{}: {} chunk{} of the trace damaged", who, info.damaged,
+                                       info.damaged == 1 ? " is" : "s are"));
+  if (totals.left_out > 0)
+    answer.notes.push_back(fmt::format("{}: {} more findings are not told; of each rule the first {} are",
+                                       who, totals.left_out, inspect::Checker::kFindingsOfRule));
+  if (!ended && info.lost == 0 && totals.live_bytes > 0)
     answer.notes.push_back(
         fmt::format("{}: the trace does not reach the program's end, so leaks are not judged", who));
   if (info.mstx_only)
     answer.notes.push_back(
         fmt::format("{}: the recorder was a tool of mstx alone; calls of the device were not seen", who));
   if (totals.failed_calls > 0)
-    answer.notes.push_back(fmt::format("{}: {} calls returned an error", who, totals.failed_calls));
+    answer.notes.push_back(fmt::format("{}: {} call{} returned an error", who, totals.failed_calls,
+                                       totals.failed_calls == 1 ? "" : "s"));
 }
 
 }  // namespace
@@ -35,11 +44,11 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   }
   ++answer.traces;
   inspect::CheckOptions options = request.options;
-  options.ended = reader->info().ended || request.ended_by_itself;
+  options.ended = (reader->info().ended || request.ended_by_itself) && reader->info().lost == 0;
   options.mstx_only = reader->info().mstx_only;
   inspect::Checker checker(options);
   inspect::Event event;
-  while (reader->next(event)) checker.apply(event);
+  while (!should_stop() && reader->next(event)) checker.apply(event);
   checker.finish();
   inspect::Symbols symbols(reader->info());
   for (inspect::Finding finding : checker.findings()) {

@@ -24,12 +24,17 @@ os::Ending run_recorded(const RecordOptions& options, int& error) {
   const auto prefix = std::filesystem::path(os::own_path()).parent_path().parent_path();
   const std::string libraries = (prefix / "lib64").string();
   os::Variables variables;
-  const std::string preloaded = variable("LD_PRELOAD");
-  variables["LD_PRELOAD"] = libraries + "/libplat_inspect.so" + (preloaded.empty() ? "" : ":" + preloaded);
+  std::string preloaded = libraries + "/libplat_inspect.so";
+  // Without this name torch_npu keeps to itself what its pool hands out.
+  if (const std::string gate = libraries + "/plat/libascend_kernel_hook.so"; os::file_exists(gate))
+    preloaded += ":" + gate;
+  if (const std::string others = variable("LD_PRELOAD"); !others.empty()) preloaded += ":" + others;
+  variables["LD_PRELOAD"] = preloaded;
   // The vendor's library, if there is one, is the one to watch; ours serves where there is none.
   const std::string paths = variable("LD_LIBRARY_PATH");
   variables["LD_LIBRARY_PATH"] = paths.empty() ? libraries : paths + ":" + libraries;
-  variables["PLAT_INSPECT_TRACE"] = options.trace;
+  // The program may change its directory before its first call.
+  variables["PLAT_INSPECT_TRACE"] = std::filesystem::absolute(options.trace).string();
   variables["PLAT_INSPECT_STACKS"] = options.stacks;
   variables["PLAT_INSPECT_DEPTH"] = std::to_string(options.depth);
   if (options.max_bytes != 0) variables["PLAT_INSPECT_MAX_BYTES"] = std::to_string(options.max_bytes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/cli.h"
+#include "cli/help.h"
 
 namespace plat::cli {
 
@@ -35,17 +36,13 @@ constexpr const char* kFooter =
     "\n'plat COMMAND --help' shows the options of a command, with examples.\n"
     "'plat run --settings' lists every setting of the software device.";
 
-// Those that run one, after '--'.
-bool takes_program(std::string_view command) {
-  return command == "run" || command == "record" || command == "check";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("The software device: the memory system of an Ascend NPU, on a machine without one.", "plat");
   app.set_version_flag("--version", kVersion, "Say which version this is");
   app.footer(kFooter);
+  app.formatter(std::make_shared<Help>());
   app.require_subcommand(1);
   Program program;
   if (argc > 1 && takes_program(argv[1])) {

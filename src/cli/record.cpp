@@ -1,13 +1,14 @@
 // plat record: a program, and a trace of what it does with memory.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/inspect_run.h"
+#include "cli/output_file.h"
+#include "cli/stop.h"
 #include "inspect/trace/reader.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -37,8 +38,6 @@ const char* const kRecordExamples =
     "  plat report plat.trace                       or: where does the memory go?";
 
 namespace {
-
-volatile std::sig_atomic_t g_stop = 0;
 
 // What an earlier run left would be taken for a part of this one. Other files are not ours to remove.
 bool make_way(const std::string& trace) {
@@ -72,16 +71,14 @@ size_t list_traces(const std::string& all) {
 int record_running(const RecordOptions& options) {
   std::string problem;
   const auto attachment = Attachment::find(options.pid, problem);
-  std::signal(SIGINT, [](int) { g_stop = 1; });
-  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  keep_stop_signals();
   const std::string trace = std::filesystem::absolute(options.trace).string();
-  if (!attachment || !attachment->attach(
-                         trace, options.stacks, options.wait_s, [] { return g_stop != 0; }, problem)) {
+  if (!attachment || !attachment->attach(trace, options.stacks, options.wait_s, should_stop, problem)) {
     fmt::print(stderr, "plat: cannot record pid {}: {}\n", options.pid, problem);
     return kBadNews;
   }
   fmt::print(stderr, "plat: recording what pid {} tells by mstx; Ctrl-C ends it\n", options.pid);
-  while (g_stop == 0 && os::start_time_of(options.pid) != 0) os::sleep_microseconds(20'000);
+  while (!should_stop() && os::start_time_of(options.pid) != 0) os::sleep_microseconds(20'000);
   attachment->detach();
   return list_traces(options.trace) != 0 ? kDone : kBadNews;
 }
@@ -92,13 +89,14 @@ int record(const RecordOptions& options) {
                "plat: record what? plat record [OPTIONS] -- PROGRAM ARGUMENTS, or plat record --pid PID\n");
     return kAskedWrongly;
   }
-  if (!make_way(options.trace)) return kAskedWrongly;
+  if (!make_way(options.trace) || !can_write(options.trace)) return kAskedWrongly;
   if (options.pid != 0) return record_running(options);
   int error = 0;
   const os::Ending ending = run_recorded(options, error);
   if (error != 0) return complain_about_program(options.command.front(), error);
   if (list_traces(options.trace) == 0)
-    fmt::print(stderr, "plat: the program made no ACL or mstx call; there is no trace\n");
+    fmt::print(stderr,
+               "plat: there is no trace: the program made no ACL or mstx call, or could not write it\n");
   os::end_like(ending);
 }
 
@@ -125,7 +123,7 @@ Action add_record(CLI::App& app, const Program& program) {
          },
          "Where a trace ends, such as 1GiB (4GiB)")
       ->type_name("SIZE");
-  app.description("Run a program and write a trace: plat record [OPTIONS] -- PROGRAM ARGUMENTS");
+  app.description("Run a program, or look into one that runs, and write down what it does with memory");
   return [options] { return record(*options); };
 }
 

@@ -1,9 +1,8 @@
 // plat report: what happened to memory, for people.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "cli/cli.h"
+#include "cli/output_file.h"
 #include "cli/report_view.h"
 
 namespace plat::cli {
@@ -36,15 +35,8 @@ struct Options {
 // A page has room for more than a terminal, and can be folded.
 constexpr ReportView kPage{.rows = 200, .frames = 16, .maps = true};
 
-bool write_page(const std::string& path, const std::string& page) {
-  std::ofstream file(path, std::ios::binary);
-  file << page;
-  file.close();
-  if (!file) fmt::print(stderr, "plat: {} cannot be written\n", path);
-  return static_cast<bool>(file);
-}
-
 int report(const Options& options) {
+  if (!options.html.empty() && !can_write(options.html)) return kAskedWrongly;
   inspect::Json list = inspect::Json::array();
   std::string text;
   for (const std::string& path : options.traces) {
@@ -62,7 +54,7 @@ int report(const Options& options) {
       text += (text.empty() ? "" : "\n") + report_text(*made, symbols, options.view);
     }
   }
-  if (!options.html.empty()) return write_page(options.html, report_html(list)) ? kDone : kAskedWrongly;
+  if (!options.html.empty()) return write_file(options.html, report_html(list)) ? kDone : kAskedWrongly;
   fmt::print("{}", options.json ? inspect::to_line(list) + "\n" : text);
   return kDone;
 }
@@ -76,8 +68,12 @@ Action add_report(CLI::App& app, const Program&) {
   app.add_option("--html", options->html, "Write a page for the browser instead")
       ->type_name("FILE")
       ->excludes("--json");
-  app.add_option("--rows", options->view.rows, "Lines of each list (10)");
-  app.add_option("--frames", options->view.frames, "Frames of each stack (3)");
+  app.add_option("--rows", options->view.rows, "Lines of each list (10)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--frames", options->view.frames, "Frames of each stack (3)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1000));
   return [options] { return report(*options); };
 }
 

@@ -56,19 +56,26 @@ void add_stack(std::string& text, inspect::Symbols& symbols, const inspect::Site
     text += fmt::format("        {}\n", to_text(named[i]));
 }
 
-std::string title_of(const inspect::Owner& owner) {
-  return fmt::format("{}{}", name_of(owner.kind), owner.name.empty() ? "" : " of '" + owner.name + "'");
+std::string title_of(const inspect::Owner& owner, uint64_t count) {
+  return fmt::format("{}{}{}", name_of(owner.kind), count == 1 ? "" : "s",
+                     owner.name.empty() ? "" : " of '" + owner.name + "'");
+}
+
+// "... and 3 more (--rows)", if a list has more than are shown.
+std::string rest_of(size_t count, size_t rows) {
+  return count > rows ? fmt::format("  ... and {} more (--rows)\n", count - rows) : "";
 }
 
 void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t rows) {
   for (size_t i = 0; i < all.size() && i < rows; ++i) {
     const inspect::Holes& holes = all[i];
     text += fmt::format(
-        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free ranges, {:.0f} % holes\n",
+        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free range{}, {:.0f} % holes\n",
         name_of(holes.kind), holes.start, format_bytes(holes.size), format_bytes(holes.used_bytes),
-        format_bytes(holes.largest_free), holes.free_ranges, holes.share() * 100);
+        format_bytes(holes.largest_free), holes.free_ranges, holes.free_ranges == 1 ? "" : "s",
+        holes.share() * 100);
   }
-  if (all.size() > rows) text += fmt::format("  ... and {} more (--rows)\n", all.size() - rows);
+  text += rest_of(all.size(), rows);
 }
 
 Json to_json(const inspect::Owner& owner, inspect::Symbols& symbols) {
@@ -126,10 +133,11 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   std::string text = fmt::format("Process {}: {}\n{} events in {:.3f} ms, {} moved by copies and fills",
                                  report.info.pid, report.info.program, report.events,
                                  static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
-  if (report.failed_calls > 0) text += fmt::format(", {} calls failed", report.failed_calls);
-  text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} at the end\n\n",
-                      format_bytes(report.peak_bytes), static_cast<double>(report.peak_ns) / 1e6,
-                      format_bytes(report.live_bytes));
+  if (report.failed_calls > 0)
+    text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
+  text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} {}\n\n", format_bytes(report.peak_bytes),
+                      static_cast<double>(report.peak_ns) / 1e6, format_bytes(report.live_bytes),
+                      view.live ? "now" : "at the end");
   if (!report.timeline.empty()) text += graph(report, view.width);
   text += fmt::format("\n{:<20} {:>12} {:>12} {:>12} {:>12}\n", "kind", "made", "left", "left bytes", "peak");
   for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
@@ -139,30 +147,39 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         totals.births, totals.live, format_bytes(totals.live_bytes),
                         format_bytes(totals.peak_bytes));
   }
-  text += "\nWho held it at the peak\n";
-  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i) {
-    const inspect::Owner& owner = report.at_peak[i];
-    text +=
-        fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count, title_of(owner));
+  const auto& holders = view.live ? report.at_end : report.at_peak;
+  text += view.live ? "\nWho holds it now\n" : "\nWho held it at the peak\n";
+  for (size_t i = 0; i < holders.size() && i < view.rows; ++i) {
+    const inspect::Owner& owner = holders[i];
+    text += fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count,
+                        title_of(owner, owner.live_count));
     add_stack(text, symbols, owner.site, view.frames);
   }
+  text += holders.empty() ? "  nobody\n" : rest_of(holders.size(), view.rows);
   text += "\nWhat came most often\n";
   for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i) {
     const inspect::Owner& owner = report.owners[i];
-    text += fmt::format("  {:>8} times {}, {} together, {} of them temporary\n", owner.births,
-                        title_of(owner), format_bytes(owner.born_bytes), owner.temporary);
+    text += fmt::format("  {:>10} {}, {} together, {} of them temporary\n", owner.births,
+                        title_of(owner, owner.births), format_bytes(owner.born_bytes), owner.temporary);
     add_stack(text, symbols, owner.site, view.frames);
   }
+  text += rest_of(report.owners.size(), view.rows);
   if (!report.holes_at_peak.empty()) text += "\nHoles at the peak\n";
   add_holes(text, report.holes_at_peak, view.rows);
-  if (!report.holes_at_end.empty()) text += "\nHoles at the end\n";
+  if (!report.holes_at_end.empty()) text += view.live ? "\nHoles now\n" : "\nHoles at the end\n";
   add_holes(text, report.holes_at_end, view.rows);
   std::map<std::string, std::vector<const inspect::Mark*>> marks;
   for (const inspect::Mark& mark : report.marks) marks[mark.text].push_back(&mark);
   if (!marks.empty()) text += "\nDevice memory from mark to mark\n";
-  for (const auto& [name, list] : marks)
-    text += fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
-                        format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  size_t shown = 0;
+  for (const auto& [name, list] : marks) {
+    if (++shown > view.rows) break;
+    text += list.size() == 1
+                ? fmt::format("  '{}': once, with {}\n", name, format_bytes(list.front()->live_bytes))
+                : fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
+                              format_bytes(list.front()->live_bytes), format_bytes(list.back()->live_bytes));
+  }
+  text += rest_of(marks.size(), view.rows);
   if (!report.growth.empty()) text += "\nWhat grew from mark to mark\n";
   for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i) {
     const inspect::GrowthLine& line = report.growth[i];
@@ -173,6 +190,7 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         line.series.keeps_growing() ? "; it never stops" : "");
     add_stack(text, symbols, line.site, view.frames);
   }
+  text += rest_of(report.growth.size(), view.rows);
   return text;
 }
 
@@ -192,12 +210,14 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
                                                         {"left_bytes", totals.live_bytes},
                                                         {"peak_bytes", totals.peak_bytes}};
   }
-  Json& peak = json["at_peak"] = Json::array();
-  for (size_t i = 0; i < report.at_peak.size() && i < view.rows; ++i)
-    peak.push_back(to_json(report.at_peak[i], symbols));
-  Json& churn = json["churn"] = Json::array();
-  for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i)
-    churn.push_back(to_json(report.owners[i], symbols));
+  const auto list = [&](const std::vector<inspect::Owner>& owners) {
+    Json rows = Json::array();
+    for (size_t i = 0; i < owners.size() && i < view.rows; ++i) rows.push_back(to_json(owners[i], symbols));
+    return rows;
+  };
+  if (!view.live) json["at_peak"] = list(report.at_peak);
+  json["at_end"] = list(report.at_end);
+  json["churn"] = list(report.owners);
   json["fragmentation_at_peak"] = to_json(report.holes_at_peak);
   json["fragmentation_at_end"] = to_json(report.holes_at_end);
   Json& timeline = json["timeline"] = Json::array();

@@ -14,6 +14,7 @@ struct ReportView {
   size_t frames = 3;
   size_t width = 72;  // of the graph
   bool maps = false;  // JSON: also where every piece of memory lay at the peak
+  bool live = false;  // as it is now, not as it was at the peak
 };
 
 std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view);

@@ -1,7 +1,6 @@
 // plat top: memory as it is now, again and again.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 
 #include "base/text.h"
@@ -11,6 +10,7 @@
 #include "cli/live_trace.h"
 #include "cli/report_view.h"
 #include "cli/settings.h"
+#include "cli/stop.h"
 #include "os/process.h"
 
 namespace plat::cli {
@@ -44,10 +44,8 @@ struct Options {
   bool json = false;
   double interval_s = 1;
   double wait_s = 10;
-  ReportView view{.rows = 8, .frames = 2};
+  ReportView view{.rows = 8, .frames = 2, .live = true};
 };
-
-volatile std::sig_atomic_t g_stop = 0;
 
 std::string devices_text(const MachineView& machine) {
   std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
@@ -83,21 +81,22 @@ inspect::Json devices_json(const MachineView& machine) {
 }
 
 // What one look shows; false if the trace cannot be read.
-bool look(const Options& options, const device::Config& config, std::string& shown) {
+bool look(const Options& options, const device::Config& config, std::unique_ptr<inspect::LiveReport>& inside,
+          std::string& shown) {
   const MachineView machine = look_at(config);
-  std::optional<inspect::Report> report;
-  if (!options.trace.empty()) {
+  if (!options.trace.empty() && !inside) {
     std::string problem;
-    const auto source = inspect::source_of_file(options.trace, problem);
-    if (source) report = inspect::make_report(*source, problem);
-    if (!report) {
+    if (const auto source = inspect::source_of_file(options.trace, problem))
+      inside = inspect::LiveReport::open(*source, problem);
+    if (!inside) {
       fmt::print(stderr, "plat: {}: {}\n", options.trace, problem);
       return false;
     }
   }
+  const inspect::Report* const report = inside ? &inside->look() : nullptr;
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
-    if (report) {
+    if (report != nullptr) {
       inspect::Symbols symbols(report->info);
       json["process"] = report_json(*report, symbols, options.view);
     }
@@ -105,7 +104,7 @@ bool look(const Options& options, const device::Config& config, std::string& sho
     return true;
   }
   shown = devices_text(machine);
-  if (report) {
+  if (report != nullptr) {
     inspect::Symbols symbols(report->info);
     shown += "\n" + report_text(*report, symbols, options.view);
   }
@@ -117,8 +116,7 @@ bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
   options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
   std::string problem;
-  live = LiveTrace::begin(
-      options.pid, options.wait_s, [] { return g_stop != 0; }, problem);
+  live = LiveTrace::begin(options.pid, options.wait_s, should_stop, problem);
   if (live) {
     options.trace = live->path();
     return true;
@@ -135,19 +133,19 @@ int watch(Options& options) {
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
   if (!settings_make_sense(config)) return kAskedWrongly;
-  std::signal(SIGINT, [](int) { g_stop = 1; });
-  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  keep_stop_signals();
   std::unique_ptr<LiveTrace> live;
   if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
+  std::unique_ptr<inspect::LiveReport> inside;
   for (;;) {
     std::string shown;
-    if (!look(options, config, shown)) return kAskedWrongly;
+    if (!look(options, config, inside, shown)) return kAskedWrongly;
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     fmt::print("{}", shown);
     std::fflush(stdout);
-    if (options.once || g_stop != 0) return kDone;
+    if (options.once || should_stop()) return kDone;
     os::sleep_microseconds(static_cast<uint32_t>(options.interval_s * 1e6));
-    if (g_stop != 0) return kDone;
+    if (should_stop()) return kDone;
     if (options.pid != 0 && os::start_time_of(options.pid) == 0)
       options.once = true;  // it has ended: a last look
   }
@@ -167,7 +165,9 @@ Action add_top(CLI::App& app, const Program&) {
   app.add_option("--wait", options->wait_s,
                  "Seconds to wait for an mstx call of a process that is not recorded (10)")
       ->check(CLI::Range(0.0, 3600.0));
-  app.add_option("--rows", options->view.rows, "Lines of each list (8)");
+  app.add_option("--rows", options->view.rows, "Lines of each list (8)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 1'000'000));
   return [options] { return watch(*options); };
 }
 

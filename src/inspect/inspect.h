@@ -4,6 +4,7 @@
 //   record/   what runs inside the program: hooks, call stacks, the mstx tool       -> libplat_inspect.so
 //   model/    what memory looked like at an event: blocks, mappings, heaps, regions, order of streams
 //   check/    findings: the rules, the checks, suppressions, and how they are told
+//   gate/     a library with a name that torch_npu looks for before it tells of its pool
 //   report/   what happened to memory, for people
 //
 // Knows the device only through the public headers, so it works over the vendor's library as well. record/

@@ -107,18 +107,15 @@ int Broker::regions_name(mstxDomainHandle_t domain, const platMstxMemRegionsName
   }
   refs.translate();
   lock.unlock();
-  for (uint32_t i = 0; i < section.tools().count; ++i) {
-    const auto translated = refs.for_tool(i);
-    if (translated.empty()) continue;
-    tell<&ToolSlots::ext, PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc>(
-        section.thread(), *section.tools().tools[i], [&](Tool& tool, auto call) {
-          Scratch<platMstxMemRegionName_t, 16> list(translated.size());
-          for (size_t r = 0; r < translated.size(); ++r)
-            list[r] = {translated[r].ref, text_or_empty(desc->regionNameArray[translated[r].index].name)};
-          const platMstxMemRegionsNameBatch_t batch{sizeof(batch), list.size(), list.data()};
-          call(domain_for(tool, place->domain), &batch);
-        });
-  }
+  using Name = platMstxMemRegionName_t;
+  refs.tell_tools<&ToolSlots::ext, PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc, Name>(
+      [&](const auto& one) {
+        return Name{one.ref, text_or_empty(desc->regionNameArray[one.index].name)};
+      },
+      [](auto call, mstxDomainHandle_t tool_domain, auto& list) {
+        const platMstxMemRegionsNameBatch_t batch{sizeof(batch), list.size(), list.data()};
+        call(tool_domain, &batch);
+      });
   return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
 }
 
@@ -152,13 +149,15 @@ int Broker::regions_resize(mstxDomainHandle_t domain, const platMstxMemRegionsRe
         if (const Handle region = refs.region(ref.index)) tell_regions(tool, std::span(&region, 1));
       continue;
     }
-    tell<&ToolSlots::ext, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>(
-        section.thread(), tool, [&](Tool&, auto call) {
-          Scratch<platMstxMemRegionSize_t, 16> list(translated.size());
-          for (size_t r = 0; r < translated.size(); ++r)
-            list[r] = {translated[r].ref, desc->regionSizeArray[translated[r].index].size};
+    using Size = platMstxMemRegionSize_t;
+    refs.tell_tool<&ToolSlots::ext, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc, Size>(
+        i,
+        [&](const auto& one) {
+          return Size{one.ref, desc->regionSizeArray[one.index].size};
+        },
+        [](auto call, mstxDomainHandle_t its_domain, auto& list) {
           const platMstxMemRegionsResizeBatch_t batch{sizeof(batch), list.size(), list.data()};
-          call(tool_domain, &batch);
+          call(its_domain, &batch);
         });
   }
   return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;

@@ -103,17 +103,12 @@ void Broker::regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsU
   for (size_t i = 0; i < count; ++i) registry_.drop_region(refs.resolve(i, desc->refArray[i]));
   refs.translate();
   lock.unlock();
-  for (uint32_t i = 0; i < section.tools().count; ++i) {
-    const auto translated = refs.for_tool(i);
-    if (translated.empty()) continue;
-    tell<&ToolSlots::mem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc>(
-        section.thread(), *section.tools().tools[i], [&](Tool& tool, auto call) {
-          Scratch<mstxMemRegionRef_t, 16> list(translated.size());
-          for (size_t r = 0; r < translated.size(); ++r) list[r] = translated[r].ref;
-          const mstxMemRegionsUnregisterBatch_t batch{list.size(), list.data()};
-          call(domain_for(tool, place->domain), &batch);
-        });
-  }
+  refs.tell_tools<&ToolSlots::mem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc,
+                  mstxMemRegionRef_t>([](const auto& one) { return one.ref; },
+                                      [](auto call, mstxDomainHandle_t tool_domain, auto& list) {
+                                        const mstxMemRegionsUnregisterBatch_t batch{list.size(), list.data()};
+                                        call(tool_domain, &batch);
+                                      });
 }
 
 void Broker::permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssignBatch_t* desc) {
@@ -134,18 +129,15 @@ void Broker::permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissi
       region->permissions = desc->regionDescArray[i].flags;
   refs.translate();
   lock.unlock();
-  for (uint32_t i = 0; i < section.tools().count; ++i) {
-    const auto translated = refs.for_tool(i);
-    if (translated.empty()) continue;
-    tell<&ToolSlots::mem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc>(
-        section.thread(), *section.tools().tools[i], [&](Tool& tool, auto call) {
-          Scratch<mstxMemPermissionsAssignRegionsDesc_t, 16> list(translated.size());
-          for (size_t r = 0; r < translated.size(); ++r)
-            list[r] = {desc->regionDescArray[translated[r].index].flags, translated[r].ref};
-          const mstxMemPermissionsAssignBatch_t batch{list.size(), list.data()};
-          call(domain_for(tool, place->domain), &batch);
-        });
-  }
+  using Desc = mstxMemPermissionsAssignRegionsDesc_t;
+  refs.tell_tools<&ToolSlots::mem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc, Desc>(
+      [&](const auto& one) {
+        return Desc{desc->regionDescArray[one.index].flags, one.ref};
+      },
+      [](auto call, mstxDomainHandle_t tool_domain, auto& list) {
+        const mstxMemPermissionsAssignBatch_t batch{list.size(), list.data()};
+        call(tool_domain, &batch);
+      });
 }
 
 }  // namespace plat::mstx

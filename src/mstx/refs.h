@@ -39,6 +39,24 @@ class Refs {
 
   Handle region(size_t index) { return meanings_[index].region; }
 
+  // Calls one tool's function with a list of what `make` makes of each that it is to hear of, if there are
+  // any: send(function, domain in the tool's words, list).
+  template <auto Array, int Id, class Function, class Item, class Make, class Send>
+  void tell_tool(uint32_t tool_index, Make&& make, Send&& send) {
+    const auto translated = for_tool(tool_index);
+    if (translated.empty()) return;
+    tell<Array, Id, Function>(section_.thread(), *section_.tools().tools[tool_index],
+                              [&](Tool& tool, auto call) {
+                                Scratch<Item, 16> list(translated.size());
+                                for (size_t r = 0; r < translated.size(); ++r) list[r] = make(translated[r]);
+                                send(call, Broker::domain_for(tool, place_.domain), list);
+                              });
+  }
+  template <auto Array, int Id, class Function, class Item, class Make, class Send>
+  void tell_tools(Make&& make, Send&& send) {
+    for (uint32_t i = 0; i < section_.tools().count; ++i) tell_tool<Array, Id, Function, Item>(i, make, send);
+  }
+
  private:
   enum class Kind : uint8_t { Nothing, Region, Pointer };
   struct Meaning {

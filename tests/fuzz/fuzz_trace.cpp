@@ -18,6 +18,7 @@ void read_all(const std::vector<uint8_t>& bytes) {
   CheckOptions options;
   options.pedantic = true;
   options.max_peak = 4096;
+  options.sweep_after = 16;  // often, so that what is forgotten too early shows
   Checker checker(options);
   for (Event event; reader->next(event);) checker.apply(event);
   checker.finish();

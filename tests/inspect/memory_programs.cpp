@@ -193,6 +193,12 @@ void add_memory_programs(Programs& all) {
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
   };
+  all["host_to_host"] = [] {
+    Device device;
+    std::vector<char> source(4096, 1), target(4096);
+    MUST(aclrtMemcpy(target.data(), 4096, source.data(), 4096, ACL_MEMCPY_DEFAULT));
+    MUST(aclrtMemcpy(source.data(), 4096, target.data(), 4096, ACL_MEMCPY_HOST_TO_HOST));
+  };
   all["peak"] = [] {
     Device device;
     char* const first = block(3 * kMiB);

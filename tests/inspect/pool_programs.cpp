@@ -16,6 +16,28 @@ struct Pool {
   }
 };
 
+// With one region across the seam.
+void use_heap_over_two_mappings(void (*use)(const Mapped& mapped)) {
+  Device device;
+  Mapped mapped(2);
+  const auto handle = heap(mapped.address, 2 * Mapped::kPage);
+  region(handle, mapped.at(Mapped::kPage - 4096), 8192);
+  use(mapped);
+  mstxMemHeapUnregister(nullptr, handle);
+  mapped.release();
+}
+
+// Of 4 KiB each.
+void register_two_heaps(size_t distance) {
+  Device device;
+  char* const memory = block(8192);
+  const auto first = heap(memory, 4096);
+  const auto second = heap(memory + distance, 4096);
+  mstxMemHeapUnregister(nullptr, second);
+  mstxMemHeapUnregister(nullptr, first);
+  MUST(aclrtFree(memory));
+}
+
 }  // namespace
 
 void add_pool_programs(Programs& all) {
@@ -93,6 +115,14 @@ void add_pool_programs(Programs& all) {
     write(pool.memory, 256);
     read(pool.memory, 256);
   };
+  all["s9_read_write_shared"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
+    allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ | MSTX_MEM_PERMISSIONS_REGION_FLAGS_WRITE |
+                      MSTX_MEM_PERMISSIONS_REGION_FLAGS_SHARED);
+    write(pool.memory, 256);
+    read(pool.memory, 256);
+  };
   all["s10_left"] = [] {
     Device device;
     char* const memory = block(4096);
@@ -125,23 +155,13 @@ void add_pool_programs(Programs& all) {
     MUST(aclrtFree(memory));
   };
   all["s13_many_mappings"] = [] {
-    Device device;
-    Mapped mapped(2);
-    const auto handle = heap(mapped.address, 2 * Mapped::kPage);
-    region(handle, mapped.at(Mapped::kPage - 4096), 8192);
-    MUST(write(mapped.at(Mapped::kPage - 4096), 8192));
-    MUST(read(mapped.at(Mapped::kPage - 64), 128));
-    mstxMemHeapUnregister(nullptr, handle);
-    mapped.release();
+    use_heap_over_two_mappings([](const Mapped& mapped) {
+      MUST(write(mapped.at(Mapped::kPage - 4096), 8192));
+      MUST(read(mapped.at(Mapped::kPage - 64), 128));
+    });
   };
   all["s13_outside"] = [] {
-    Device device;
-    Mapped mapped(2);
-    const auto handle = heap(mapped.address, 2 * Mapped::kPage);
-    region(handle, mapped.at(Mapped::kPage - 4096), 8192);
-    write(mapped.at(64), 64);
-    mstxMemHeapUnregister(nullptr, handle);
-    mapped.release();
+    use_heap_over_two_mappings([](const Mapped& mapped) { write(mapped.at(64), 64); });
   };
   // A pool that reserves ahead and backs what it needs: the heap is the reservation.
   all["heap_over_reservation"] = [] {
@@ -177,24 +197,8 @@ void add_pool_programs(Programs& all) {
     region(pool.handle, pool.memory, 256);
     region(pool.handle, pool.memory + 128, 256);
   };
-  all["heap_overlap"] = [] {
-    Device device;
-    char* const memory = block(8192);
-    const auto first = heap(memory, 4096);
-    const auto second = heap(memory + 2048, 4096);
-    mstxMemHeapUnregister(nullptr, second);
-    mstxMemHeapUnregister(nullptr, first);
-    MUST(aclrtFree(memory));
-  };
-  all["heaps_touch"] = [] {
-    Device device;
-    char* const memory = block(8192);
-    const auto first = heap(memory, 4096);
-    const auto second = heap(memory + 4096, 4096);
-    mstxMemHeapUnregister(nullptr, second);
-    mstxMemHeapUnregister(nullptr, first);
-    MUST(aclrtFree(memory));
-  };
+  all["heap_overlap"] = [] { register_two_heaps(2048); };
+  all["heaps_touch"] = [] { register_two_heaps(4096); };
   all["rule_block_start"] = [] {
     Pool pool;
     region(pool.handle, pool.memory + 32, 64);

@@ -85,6 +85,24 @@ void add_process_programs(Programs& all) {
     execl("/proc/self/exe", "inspect_programs", "past_end", nullptr);
     std::exit(97);
   };
+  // Until a signal ends it.
+  all["waits"] = [] {
+    Device device;
+    block(4096);
+    std::printf("ready\n");
+    std::fflush(stdout);
+    for (;;) pause();
+  };
+  all["elsewhere"] = [] {
+    if (chdir("/") != 0) std::exit(97);
+    Device device;
+    MUST(aclrtFree(block(4096)));
+  };
+  // More than fits into the smallest trace, and nothing left behind.
+  all["many_events"] = [] {
+    Device device;
+    for (int i = 0; i < 10'000; ++i) MUST(aclrtFree(block(4096)));
+  };
   // Dies at some instruction of one of its threads, while the others work.
   all["killed_at_work"] = [] {
     MUST(aclInit(nullptr));

@@ -10,7 +10,7 @@
 
 #include "acl/acl.h"
 #include "acl/acl_rt_memory_soma.h"
-#include "mstx/ms_tools_ext.h"
+#include "support/mstx_words.h"
 
 namespace programs {
 
@@ -83,41 +83,16 @@ struct Mapped {
   }
 };
 
-inline mstxMemHeapHandle_t heap(const void* start, size_t size, mstxDomainHandle_t domain = nullptr) {
-  const mstxMemVirtualRangeDesc_t range = {0, start, size};
-  const mstxMemHeapDesc_t desc = {MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
-                                  &range};
-  return mstxMemHeapRegister(domain, &desc);
-}
-inline mstxMemRegionHandle_t region(mstxMemHeapHandle_t heap, const void* start, size_t size,
-                                    mstxDomainHandle_t domain = nullptr) {
-  const mstxMemVirtualRangeDesc_t range = {0, start, size};
-  mstxMemRegionHandle_t handle = nullptr;
-  const mstxMemRegionsRegisterBatch_t batch = {heap, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
-  mstxMemRegionsRegister(domain, &batch);
-  return handle;
-}
+using mstx_words::heap;
+using mstx_words::region;
 inline void unregister(mstxMemRegionHandle_t handle, mstxDomainHandle_t domain = nullptr) {
-  mstxMemRegionRef_t ref = {};
-  ref.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-  ref.handle = handle;
-  const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
-  mstxMemRegionsUnregister(domain, &batch);
+  mstx_words::unregister(mstx_words::by_handle(handle), domain);
 }
 inline void unregister_at(const void* pointer, mstxDomainHandle_t domain = nullptr) {
-  mstxMemRegionRef_t ref = {};
-  ref.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
-  ref.pointer = pointer;
-  const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
-  mstxMemRegionsUnregister(domain, &batch);
+  mstx_words::unregister(mstx_words::by_pointer(pointer), domain);
 }
 inline void allow(mstxMemRegionHandle_t handle, uint32_t flags, mstxDomainHandle_t domain = nullptr) {
-  mstxMemPermissionsAssignRegionsDesc_t desc = {};
-  desc.flags = flags;
-  desc.region.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-  desc.region.handle = handle;
-  const mstxMemPermissionsAssignBatch_t batch = {1, &desc};
-  mstxMemPermissionsAssign(domain, &batch);
+  mstx_words::allow(mstx_words::by_handle(handle), flags, domain);
 }
 
 using Programs = std::map<std::string, void (*)()>;

@@ -2,16 +2,12 @@
 import json
 import os
 import re
-import subprocess
 
 import pytest
 
-PLAT = os.environ["PLAT_COMMAND"]
+from command import run
+
 PROGRAM = os.environ["PLAT_PROGRAM"]
-
-
-def run(*arguments):
-    return subprocess.run([PLAT, *map(str, arguments)], capture_output=True, text=True, timeout=300)
 
 
 def record(folder, name, stacks="fp"):

@@ -61,6 +61,7 @@ class Look {
     inspect::CheckOptions options = question_.options;
     options.ended = options.ended || question_.window != 0 || reader->info().ended;
     options.is_leak = [this](const Object& object) { return is_leak(object); };
+    if (question_.objects) options.sweep_after = inspect::Model::kNoSweep;
     inspect::Checker checker(options);
     Event event;
     while (!notes_.is_over() && reader->next(event)) {
@@ -158,10 +159,10 @@ class Look {
 
   Json objects(const inspect::Checker& checker) const {
     Json list = Json::array();
-    for (const Object& object : checker.model().objects()) {
+    checker.model().objects().for_each([&](const Object& object) {
       const bool was_inside =
           stacks_.of(object.born.stack).inside || stacks_.of(object.died.stack).inside || object.lives();
-      if (question_.window != 0 && !was_inside) continue;
+      if (question_.window != 0 && !was_inside) return;
       list.push_back({{"kind", inspect::name_of(object.kind)},
                       {"address", object.start},
                       {"bytes", object.size},
@@ -171,7 +172,7 @@ class Look {
                       {"born", object.born.event},
                       {"died", object.died.event},
                       {"stack", python_frames(object.born.stack)}});
-    }
+    });
     return list;
   }
 

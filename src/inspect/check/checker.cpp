@@ -8,7 +8,9 @@ namespace plat::inspect {
 
 void Checker::add(Finding finding) {
   if (!options_.warnings && rule_of(finding.rule).severity == Severity::Warning) return;
-  const uint64_t key = (uint64_t{finding.site.stack} << 8) | static_cast<uint64_t>(finding.rule);
+  const bool by_text = finding.site.stack == 0 && !finding.is_leak;
+  const uint64_t place = by_text ? std::hash<std::string>()(finding.detail) : finding.site.stack;
+  const uint64_t key = (place << 8) | static_cast<uint64_t>(finding.rule);
   const auto [first, last] = index_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     Finding& known = findings_[at->second];
@@ -17,6 +19,11 @@ void Checker::add(Finding finding) {
     known.bytes += finding.bytes;
     return;
   }
+  if (counts_[finding.rule] == kFindingsOfRule) {
+    ++totals_.left_out;
+    return;
+  }
+  ++counts_[finding.rule];
   index_.emplace(key, findings_.size());
   findings_.push_back(std::move(finding));
 }
@@ -101,8 +108,8 @@ void Checker::dropped(const Object& object, const Event& event) {
 
 void Checker::finish() {
   if (options_.leaks && options_.ended)
-    for (const Object& object : model_.objects())
-      if (object.lives() && (!options_.is_leak || options_.is_leak(object))) leak(object, nullptr);
+    for (const ObjectId id : model_.objects().living())
+      if (!options_.is_leak || options_.is_leak(model_.object(id))) leak(model_.object(id), nullptr);
   report_growth();
   if (options_.has_max_live && totals_.live_bytes > options_.max_live) {
     Finding finding;

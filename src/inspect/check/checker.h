@@ -21,7 +21,8 @@ struct CheckOptions {
   bool leaks = true;
   bool mstx_only = false;  // calls of the device were not seen
   bool ended = true;       // false: the program did not come to its end, so what lives is no leak
-  uint64_t max_peak = 0;   // bytes of device memory; 0: any
+  size_t sweep_after = Model::kSweepAfter;
+  uint64_t max_peak = 0;  // bytes of device memory; 0: any
   uint64_t max_live = 0;
   bool has_max_live = false;
   std::function<bool(const Object&)> is_leak;  // whether one that lives at the end counts; empty: all do
@@ -33,11 +34,12 @@ struct Totals {
   uint64_t live_bytes = 0;  // device memory at the end
   uint64_t peak_bytes = 0;
   uint64_t peak_ns = 0;
+  uint64_t left_out = 0;  // findings of rules that have enough of them
 };
 
 class Checker final : public Listener {
  public:
-  explicit Checker(CheckOptions options) : options_(options), model_(*this) {}
+  explicit Checker(CheckOptions options) : options_(options), model_(*this, options.sweep_after) {}
 
   void apply(const Event& event) { model_.apply(event); }
   // After the last event.
@@ -53,6 +55,9 @@ class Checker final : public Listener {
   void died(const Object& object) override;
   void dropped(const Object& object, const Event& event) override;
   void event(const Event& event) override;
+
+  // More places that break one rule tell nobody anything new.
+  static constexpr size_t kFindingsOfRule = 1000;
 
  private:
   using Ranges = Model::Ranges;
@@ -78,7 +83,8 @@ class Checker final : public Listener {
   CheckOptions options_;
   Model model_;
   std::vector<Finding> findings_;
-  std::unordered_multimap<uint64_t, size_t> index_;  // by rule and stack
+  std::unordered_multimap<uint64_t, size_t> index_;  // by rule and stack, or text if there is none
+  std::map<RuleId, size_t> counts_;
   Totals totals_;
 
   GrowthBook growth_;

@@ -50,6 +50,7 @@ RuleId leak_rule(const Object& object) {
 void Checker::leak(const Object& object, const Event* taken_back) {
   Finding finding;
   finding.rule = leak_rule(object);
+  finding.is_leak = true;
   finding.site = object.born;  // grouped by where it came from
   finding.address = object.start;
   finding.size = finding.bytes = object.size;

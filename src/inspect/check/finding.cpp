@@ -10,8 +10,8 @@ bool Finding::is_like(const Finding& other) const {
   if (rule != other.rule || site.stack != other.site.stack || site.op != other.site.op ||
       related.size() != other.related.size())
     return false;
-  // Without stacks there is only the text to tell two places apart.
-  if (site.stack == 0 && detail != other.detail) return false;
+  // Without stacks there is only the text to tell two places apart. What is left is still one thing a call.
+  if (site.stack == 0 && !is_leak && detail != other.detail) return false;
   return related.empty() || related.front().born.stack == other.related.front().born.stack;
 }
 

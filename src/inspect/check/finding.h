@@ -34,6 +34,7 @@ struct Finding {
   bool on_stream = false;
   std::vector<Related> related;
   uint64_t count = 1;  // how often: the same rule at the same place, about things from the same place
+  bool is_leak = false;
   uint64_t bytes = 0;  // of leaks: together
   std::string program;
   uint32_t pid = 0;

@@ -1,6 +1,8 @@
 #include "inspect/check/symbols.h"
 
 #include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
 
@@ -22,10 +24,88 @@ std::string demangle(const char* name) {
 
 std::string last_part(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// What stands between the program and the recorder.
+// What stands between the program and the recorder: the recorder itself, the broker, what a sanitizer puts
+// before the C library, and the calls of mstx where the header brought them into the program.
 bool is_between(const Frame& frame) {
   static constexpr std::array names = {"libplat_inspect.so", "libms_tools_ext.so"};
-  return std::find(names.begin(), names.end(), frame.module) != names.end();
+  return std::find(names.begin(), names.end(), frame.module) != names.end() ||
+         frame.function.starts_with("__interceptor_") ||
+         (frame.function.starts_with("mstx") && frame.file.find("/mstx_detail/") != std::string::npos);
+}
+
+// What runs a program or a thread is the same for all of them.
+bool is_below_all(const Frame& frame) {
+  static constexpr std::array<std::string_view, 5> names = {"__libc_start_call_main", "__libc_start_main",
+                                                            "start_thread", "clone", "_start"};
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return frame.function.starts_with(name); });
+}
+
+// The source line from which an inlined function was called, put into the frame of its caller.
+void move_to_call(Dwarf_Die& die, Dwarf_Files* files, Frame& caller) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word file = 0, line = 0;
+  if (dwarf_formudata(dwarf_attr(&die, DW_AT_call_file, &attribute), &file) != 0) return;
+  if (dwarf_formudata(dwarf_attr(&die, DW_AT_call_line, &attribute), &line) != 0) return;
+  const char* const source = dwarf_filesrc(files, file, nullptr, nullptr);
+  if (source == nullptr) return;
+  caller.file = source;
+  caller.line = static_cast<int>(line);
+}
+
+std::string function_of(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  if (const char* const linkage =
+          dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute)))
+    return demangle(linkage);
+  const char* const name = dwarf_diename(&die);
+  return name != nullptr ? name : "";
+}
+
+using Dies = std::unique_ptr<Dwarf_Die, void (*)(void*)>;
+
+// The frames of functions that the compiler has put into others, innermost first; what is left of `frame` is
+// the function that contains them all. None if the file was compiled without telling (-g1).
+std::vector<Frame> take_inlined(Dwfl_Module* module, uint64_t address, Frame& frame) {
+  std::vector<Frame> inlined;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
+  Dwarf_Files* files = nullptr;
+  size_t file_count = 0;
+  if (unit == nullptr || dwarf_getsrcfiles(unit, &files, &file_count) != 0) return inlined;
+  Dwarf_Die* found = nullptr;
+  const int count = dwarf_getscopes(unit, address - bias, &found);
+  const Dies scopes(found, std::free);
+  for (int i = 0; i < count; ++i) {
+    if (dwarf_tag(found + i) != DW_TAG_inlined_subroutine) continue;
+    Dwarf_Die* around = nullptr;  // what contains it where it is now, not where it was written
+    const int depth = dwarf_getscopes_die(found + i, &around);
+    const Dies owner(around, std::free);
+    for (int j = 0; j < depth; ++j) {
+      if (dwarf_tag(around + j) != DW_TAG_inlined_subroutine) continue;
+      inlined.push_back(frame);
+      inlined.back().function = function_of(around[j]);
+      move_to_call(around[j], files, frame);
+    }
+    break;
+  }
+  return inlined;
+}
+
+// Names of templates and lambdas go on for lines: what is in brackets is left out where it is too much.
+std::string shortened(const std::string& name, size_t most) {
+  if (name.size() <= most) return name;
+  std::string text;
+  size_t depth = 0;
+  size_t left_out = 0;
+  for (const char c : name) {
+    const bool closes = c == ')' || c == '>';
+    if (closes && depth > 0 && --depth == 0 && left_out > 0) text += "...";
+    if (depth == 0) text += c;
+    left_out = depth == 0 ? 0 : left_out + 1;
+    if (c == '(' || c == '<') ++depth;
+  }
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
 }  // namespace
@@ -54,7 +134,7 @@ struct Symbols::Files {
 Symbols::Symbols(const TraceInfo& info) : info_(info) {}
 Symbols::~Symbols() = default;
 
-Frame Symbols::name(uint64_t address) {
+std::vector<Frame> Symbols::name(uint64_t address) {
   if (const auto found = known_.find(address); found != known_.end()) return found->second;
   Frame frame;
   frame.address = address;
@@ -63,6 +143,7 @@ Frame Symbols::name(uint64_t address) {
     if (call >= module.first && call < module.last) frame.file = module.file;
   frame.module = last_part(frame.file);
   if (!files_) files_ = std::make_unique<Files>(info_);
+  std::vector<Frame> inlined;
   if (Dwfl_Module* const module = files_->dwfl != nullptr ? dwfl_addrmodule(files_->dwfl, call) : nullptr) {
     if (const char* const symbol = dwfl_module_addrname(module, call)) frame.function = demangle(symbol);
     if (Dwfl_Line* const line = dwfl_module_getsrc(module, call)) {
@@ -70,10 +151,12 @@ Frame Symbols::name(uint64_t address) {
       if (const char* const source = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
         frame.file = source;
         frame.line = number;
+        inlined = take_inlined(module, call, frame);
       }
     }
   }
-  return known_[address] = frame;
+  inlined.push_back(frame);
+  return known_[address] = inlined;
 }
 
 std::vector<Frame> Symbols::frames_of(uint32_t stack) {
@@ -82,18 +165,20 @@ std::vector<Frame> Symbols::frames_of(uint32_t stack) {
   if (found == info_.stacks.end()) return frames;
   bool outside = false;
   for (const uint64_t address : found->second) {
-    Frame frame = name(address);
-    outside = outside || !is_between(frame);
-    if (frame.module.empty() && !frames.empty()) break;  // not code: the chain of frame pointers was broken
-    if (outside) frames.push_back(std::move(frame));
+    for (Frame& frame : name(address)) {
+      outside = outside || !is_between(frame);
+      if (frame.module.empty() && !frames.empty()) return frames;  // no code: frame pointers were broken
+      if (is_below_all(frame) && !frames.empty()) return frames;
+      if (outside) frames.push_back(std::move(frame));
+    }
   }
   return frames;
 }
 
 std::string to_text(const Frame& frame) {
-  constexpr size_t kNameMax = 100;  // names of templates go on for lines
-  std::string text = frame.function.empty() ? fmt::format("{:#x}", frame.address) : frame.function;
-  if (text.size() > kNameMax) text = text.substr(0, kNameMax - 3) + "...";
+  constexpr size_t kNameMax = 100;
+  const std::string text =
+      frame.function.empty() ? fmt::format("{:#x}", frame.address) : shortened(frame.function, kNameMax);
   if (frame.line != 0) return fmt::format("{} at {}:{}", text, frame.file, frame.line);
   return frame.module.empty() ? text : fmt::format("{} in {}", text, frame.module);
 }

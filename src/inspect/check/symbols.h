@@ -25,16 +25,18 @@ class Symbols {
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
-  // The frames of a stack, innermost first; those of the recorder and the broker left out.
+  // The frames of a stack, innermost first, down to main or the thread's function; those of the recorder and
+  // of mstx left out.
   std::vector<Frame> frames_of(uint32_t stack);
 
  private:
   struct Files;
-  Frame name(uint64_t address);
+  // More than one if functions were inlined there, innermost first.
+  std::vector<Frame> name(uint64_t address);
 
   const TraceInfo& info_;
   std::unique_ptr<Files> files_;
-  std::map<uint64_t, Frame> known_;
+  std::map<uint64_t, std::vector<Frame>> known_;
 };
 
 // "main.cpp:12" or "in libfoo.so"; the whole is "function at place".

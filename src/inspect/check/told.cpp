@@ -107,6 +107,10 @@ std::string to_text(const Json& finding, size_t frames) {
   return text;
 }
 
+std::string process_of(const Json& finding) {
+  return fmt::format("{}: {}", finding.value("pid", 0), finding.value("program", std::string()));
+}
+
 std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace plat::inspect

@@ -18,6 +18,8 @@ Json to_json(const Site& site, Symbols& symbols);
 
 // As people read it; `frames` is how much of each stack they want to see.
 std::string to_text(const Json& finding, size_t frames);
+// "4711: ./program"
+std::string process_of(const Json& finding);
 
 // For CI: all findings of a run in one document.
 std::string to_junit(const std::vector<Json>& findings);

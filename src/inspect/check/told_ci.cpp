@@ -1,6 +1,8 @@
 // The forms that CI systems read.
 #include <fmt/format.h>
 
+#include <cctype>
+#include <filesystem>
 #include <set>
 
 #include "inspect/check/told.h"
@@ -42,6 +44,27 @@ const Json* place_of(const Json& finding) {
   return nullptr;
 }
 
+// What stays the same from run to run, as addresses do not: CI follows a test by its name.
+std::string lasting_name(const Json& finding) {
+  const std::string rule = finding["rule"];
+  const Json* const frame = place_of(finding);
+  if (frame == nullptr) return rule;
+  return fmt::format("{} at {}:{}", rule, (*frame)["file"].get<std::string>(), (*frame)["line"].get<int>());
+}
+
+// Relative to where we are, which in CI is the repository, as far as the file lies there.
+std::string uri_of(const std::string& file) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  std::string uri;
+  for (const char c : !error && file.starts_with(here) ? file.substr(here.size()) : file) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("-._~/+,@=").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
 }  // namespace
 
 std::string to_junit(const std::vector<Json>& findings) {
@@ -52,14 +75,15 @@ std::string to_junit(const std::vector<Json>& findings) {
       "failures=\"{}\">\n",
       std::max<size_t>(findings.size(), 1), failures);
   if (findings.empty()) text += "  <testcase classname=\"plat.check\" name=\"memory\"/>\n";
-  for (const Json& finding : findings) {
-    const std::string rule = finding["rule"], detail = finding["detail"];
+  for (const Json& raw : findings) {
+    const Json finding = Json::parse(to_line(raw));  // names may hold any bytes, XML may not
+    const std::string detail = finding["detail"];
     const bool fails = finding["severity"] == "error";
-    text += fmt::format(
-        "  <testcase classname=\"plat.check\" name=\"{}: {}\">\n    <{} message=\"{}\">{}</{}>\n  "
-        "</testcase>\n",
-        rule, xml(detail), fails ? "failure" : "system-out", xml(detail), xml(to_text(finding, 16)),
-        fails ? "failure" : "system-out");
+    const std::string body = xml(to_text(finding, 16));
+    text += fmt::format("  <testcase classname=\"plat.check\" name=\"{}\">\n", xml(lasting_name(finding)));
+    text += fails ? fmt::format("    <failure message=\"{}\">{}</failure>\n", xml(detail), body)
+                  : fmt::format("    <system-out>{}</system-out>\n", body);
+    text += "  </testcase>\n";
   }
   return text + "</testsuite>\n";
 }
@@ -79,7 +103,7 @@ std::string to_sarif(const std::vector<Json>& findings) {
                 {"occurrenceCount", finding["count"]}};
     if (const Json* frame = place_of(finding)) {
       const Json location{{"physicalLocation",
-                           {{"artifactLocation", {{"uri", (*frame)["file"]}}},
+                           {{"artifactLocation", {{"uri", uri_of((*frame)["file"])}}},
                             {"region", {{"startLine", (*frame)["line"]}}}}}};
       result["locations"] = Json::array({location});
     }

@@ -19,6 +19,8 @@ void GrowthBook::died(const Object& object) {
 }
 
 void GrowthBook::mark(const std::string& text) {
+  const auto [seen, fresh] = seen_.try_emplace(text);
+  seen->second = {!fresh, ++marks_};
   auto& all = series_[text];
   for (const auto& [key, living] : living_) {
     GrowthSeries& series = all[key];
@@ -32,6 +34,15 @@ void GrowthBook::mark(const std::string& text) {
     series.last_count = living.count;
     series.last_bytes = living.bytes;
   }
+  if (seen_.size() > kTextsMax) make_room();
+}
+
+void GrowthBook::make_room() {
+  const auto least = std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.again, a.second.last) < std::pair(b.second.again, b.second.last);
+  });
+  series_.erase(least->first);
+  seen_.erase(least);
 }
 
 }  // namespace plat::inspect

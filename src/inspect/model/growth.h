@@ -22,6 +22,10 @@ struct GrowthSeries {
 
 class GrowthBook {
  public:
+  // Texts that are followed at a time. Some programs number their marks, and a text that comes once shows
+  // nothing: those go first, the oldest before the others.
+  static constexpr size_t kTextsMax = 256;
+
   using Key = std::pair<Kind, uint32_t>;  // kind, stack
 
   void born(const Object& object);
@@ -33,6 +37,8 @@ class GrowthBook {
   const Site& site_of(const Key& key) const { return living_.at(key).site; }
 
  private:
+  void make_room();
+
   struct Living {
     Site site;
     uint64_t count = 0;
@@ -40,6 +46,12 @@ class GrowthBook {
   };
   std::map<Key, Living> living_;
   std::map<std::string, std::map<Key, GrowthSeries>> series_;
+  struct Seen {
+    bool again = false;
+    uint64_t last = 0;  // the number of the mark
+  };
+  std::map<std::string, Seen> seen_;  // the texts of the series
+  uint64_t marks_ = 0;
 };
 
 }  // namespace plat::inspect

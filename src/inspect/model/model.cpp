@@ -5,8 +5,7 @@
 namespace plat::inspect {
 
 Object& Model::add(const Event& event, Kind kind, uint64_t start, uint64_t size) {
-  Object& object = objects_.emplace_back();
-  object.id = static_cast<ObjectId>(objects_.size());
+  Object& object = objects_.add();
   object.kind = kind;
   object.start = start;
   object.size = object.usable = size;
@@ -18,7 +17,9 @@ Object& Model::add(const Event& event, Kind kind, uint64_t start, uint64_t size)
 }
 
 void Model::end(const Event& event, Object& object) {
+  const bool lived = object.lives();
   object.died = Site::of(event);
+  if (lived) forget_with(object);
   listener_.died(object);
 }
 
@@ -60,7 +61,7 @@ bool Model::is_view(uint64_t address) const {
 
 bool Model::is_opaque(uint64_t address) const {
   Ranges::Range range;
-  if (!memory_.find(address, range)) return is_view(address);
+  if (!memory_.find(address, range)) return true;
   const Object& holder = object(range.value);
   return holder.opaque || (holder.kind == Kind::Mapping && object(holder.parent).opaque);
 }
@@ -78,6 +79,8 @@ void Model::check_in_flight(const Event& event, const Object& object, uint32_t a
 }
 
 void Model::apply(const Event& event) {
+  const size_t enough = sweep_after_ == 0 ? 0 : std::max(sweep_after_, left_by_sweep_);
+  if (objects_.added_since_sweep() >= enough) sweep();
   listener_.event(event);
   apply_memory(event);
   apply_vmm(event);

@@ -1,5 +1,9 @@
 // What memory looked like at an event: built from the events before it, one at a time.
 //
+// Of what is dead it keeps what may still be asked about: what was at an address last, and the handles that
+// were given back last. The rest is swept away from time to time, so that what a model takes depends on what
+// lives together and not on how long the trace is.
+//
 // The model only keeps the books. It tells a listener what happens, before the books change for an access and
 // after they changed for a birth or death, and leaves the judgement to it; only what the books themselves
 // cannot take, such as a handle given back twice, comes as a problem.
@@ -11,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "inspect/model/object.h"
+#include "inspect/model/objects.h"
 #include "inspect/rules.h"
 
 namespace plat::inspect {
@@ -62,12 +66,20 @@ struct Layer {
 
 class Model {
  public:
-  explicit Model(Listener& listener) : listener_(listener) {}
+  // A sweep comes when there are this many new objects, and as many as the last one left. 0: before every
+  // event.
+  static constexpr size_t kSweepAfter = 4096;
+  static constexpr size_t kNoSweep = SIZE_MAX;  // for who wants to see all that ever lived
+  // How many handles that were given back are known at a time. Older ones are as unknown as any number.
+  static constexpr size_t kDeadHandles = 1 << 16;
+
+  explicit Model(Listener& listener, size_t sweep_after = kSweepAfter)
+      : listener_(listener), sweep_after_(sweep_after) {}
 
   void apply(const Event& event);
 
-  const Object& object(ObjectId id) const { return objects_[id - 1]; }
-  const std::deque<Object>& objects() const { return objects_; }
+  const Object& object(ObjectId id) const { return objects_[id]; }
+  const Objects& objects() const { return objects_; }
   const Order& order() const { return order_; }
 
   using Ranges = RangeMap<ObjectId>;
@@ -89,10 +101,18 @@ class Model {
           });
         });
   }
-  // Whether nobody can say which of its bytes were written.
+  // Whether nobody can say which of its bytes were written: the host writes as it likes, other processes do,
+  // or nobody is known to have allocated it.
   bool is_opaque(uint64_t address) const;
 
  private:
+  // model_sweep.cpp
+  void sweep();
+  void name(Kind kind, uint64_t handle, const Object& object);
+  void forget_with(Object& object);
+  void forget_stream(uint64_t stream);
+  void forget_handles();
+
   // model_memory.cpp
   void apply_memory(const Event& event);
   void allocate(const Event& event, Kind kind, uint64_t usable);
@@ -152,7 +172,7 @@ class Model {
   void problem(RuleId rule, const Event& event, std::string detail, const Object* object = nullptr,
                const Object* other = nullptr);
   void check_in_flight(const Event& event, const Object& object, uint32_t actor);
-  Object& at(ObjectId id) { return objects_[id - 1]; }
+  Object& at(ObjectId id) { return objects_[id]; }
 
   template <class Visit>
   void for_each_storage(uint64_t address, uint64_t size, Visit&& visit) const {
@@ -170,17 +190,24 @@ class Model {
       } else if (memory_.find_after(address, range)) {
         piece = std::min(end, range.start);
       }
-      visit(holder != nullptr ? holder->written : loose_, offset, address, piece - address);
+      if (holder != nullptr) visit(holder->written, offset, address, piece - address);
       address = piece;
     }
   }
 
   Listener& listener_;
-  std::deque<Object> objects_;
-  std::map<std::pair<Kind, uint64_t>, ObjectId> handles_;
+  size_t sweep_after_;
+  size_t left_by_sweep_ = 0;
+  Objects objects_;
+  using Handle = std::pair<Kind, uint64_t>;
+  std::map<Handle, ObjectId> handles_;
+  struct DeadHandle {
+    Handle handle;
+    uint64_t serial;
+  };
+  std::deque<DeadHandle> dead_handles_;  // oldest first
   Ranges memory_, freed_memory_, reservations_;
   RangeMap<char> views_;
-  Written loose_;                            // of memory that nobody is known to have allocated
   std::map<std::string, ObjectId> imports_;  // by key
 
   Order order_;

@@ -54,7 +54,7 @@ void Model::set_written(uint64_t address, uint64_t size, uint64_t event) {
 
 // Bytes that were never written stay so when they are copied: nobody has looked at them yet.
 void Model::copy_written(uint64_t target, uint64_t source, uint64_t size, uint64_t event) {
-  if (is_host_memory(source) || is_opaque(source)) return set_written(target, size, event);
+  if (is_opaque(source)) return set_written(target, size, event);
   std::vector<std::pair<uint64_t, uint64_t>> parts;
   for_each_written(source, size, [&](uint64_t start, uint64_t end, uint64_t) {
     parts.emplace_back(start - source, end - start);

@@ -97,25 +97,30 @@ void Model::host_register(const Event& event) {
   Object& block = add(event, Kind::HostRegistration, event[0], event[1]);
   block.opaque = true;
   memory_.assign(block.start, block.end(), block.id);
-  if (event.op == Op::aclrtHostRegister && event[3] != 0 && event[3] != event[0])
-    views_.assign(event[3], event[3] + event[1], 1);
+  if (event.op == Op::aclrtHostRegister && event[3] != 0 && event[3] != event[0]) {
+    block.view = event[3];
+    views_.assign(block.view, block.view + block.size, 1);
+  }
   listener_.born(block);
 }
 
 void Model::host_view(const Event& event) {
   Ranges::Range range;
   if (!event.succeeded() || !memory_.find(event[0], range)) return;
-  const uint64_t start = event[1] - (event[0] - range.start);
-  if (event[1] != event[0]) views_.assign(start, start + (range.end - range.start), 1);
+  if (event[1] == event[0]) return;
+  Object& block = at(range.value);
+  block.view = event[1] - (event[0] - block.start);
+  views_.assign(block.view, block.view + block.size, 1);
 }
 
 void Model::reset_device(const Event& event, std::optional<int32_t> device) {
-  for (Object& object : objects_) {
+  for (const ObjectId id : objects_.living()) {
+    Object& object = at(id);
     const bool told =
         object.kind == Kind::Heap || object.kind == Kind::Region;  // by the program, not the device
     const bool host = object.kind == Kind::HostBlock || object.kind == Kind::HostRegistration ||
                       object.kind == Kind::Reservation;
-    if (!object.lives() || told || (device && (host || object.device != *device))) continue;
+    if (told || (device && (host || object.device != *device))) continue;
     listener_.dropped(object, event);
     if (object.kind == Kind::Reservation) reservations_.erase(object.start, object.end());
     Ranges::Range range;

@@ -44,7 +44,7 @@ void Model::heap_register(const Event& event) {
   heap.domain = event[0];
   heap.device = static_cast<int32_t>(event[2]);
   heap.name = layer.name;
-  handles_[{Kind::Heap, event[1]}] = heap.id;
+  name(Kind::Heap, event[1], heap);
   uint64_t covered = start;
   memory_.for_each(start, start + size, [&](uint64_t first, uint64_t last, ObjectId) {
     if (first == covered) covered = last;
@@ -117,7 +117,7 @@ void Model::region_register(const Event& event) {
   region.parent = heap != nullptr ? heap->id : 0;
   region.dialect = layer.dialect;
   region.name = layer.name;
-  handles_[{Kind::Region, event[2]}] = region.id;
+  name(Kind::Region, event[2], region);
   layer.freed.for_each(start, start + size, [&](uint64_t, uint64_t, ObjectId id) {
     for (const Use& use : at(id).uses)
       if (!order_.is_before(use.position, Order::kHost)) region.inherited.push_back(use);

@@ -95,7 +95,7 @@ void Model::apply_stream(const Event& event) {
         contexts_[event[0]] = devices_[event.thread] = static_cast<int32_t>(event[1]);
       }
       Object& object = add(event, kind, event[0], 0);
-      handles_[{kind, event[0]}] = object.id;
+      name(kind, event[0], object);
       if (kind == Kind::Stream) actors_.erase(event[0]);
       if (kind == Kind::Event) recorded_.erase(event[0]);
       listener_.born(object);
@@ -117,7 +117,7 @@ void Model::apply_stream(const Event& event) {
     case Op::aclrtDestroyStream:
     case Op::aclrtDestroyStreamForce:
       // It has waited for its work, or thrown it away.
-      if (event.succeeded()) order_.join(Order::kHost, order_.clock_of(actor_of(event, event[0])));
+      if (event.succeeded()) forget_stream(event[0]);
       return destroy(event, Kind::Stream);
     case Op::aclrtRecordEvent: {
       if (!event.succeeded()) return;

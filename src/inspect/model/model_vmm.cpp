@@ -75,7 +75,6 @@ void Model::unmap(const Event& event) {
   if (!event.succeeded()) return;
   Object& mapping = at(range.value);
   check_in_flight(event, mapping, Order::kHost);
-  --at(mapping.parent).mappings;
   end_memory(event, mapping);
 }
 
@@ -95,7 +94,6 @@ void Model::release(const Event& event) {
   for (const ObjectId id : inside) {
     problem(RuleId::RuleTeardown, event, "the addresses are released while memory is mapped there", &at(id),
             range);
-    if (at(id).parent != 0) --at(at(id).parent).mappings;
     end_memory(event, at(id));
   }
   reservations_.erase(range->start, range->end());
@@ -113,7 +111,8 @@ void Model::retain(const Event& event) {
   }
   handle.died = {};  // only the mapping held it; now the program does again
   handle.references = 1;
-  handles_[{Kind::Physical, event[1]}] = handle.id;
+  handle.start = event[1];
+  name(Kind::Physical, event[1], handle);
   listener_.born(handle);
 }
 
@@ -123,7 +122,7 @@ void Model::apply_vmm(const Event& event) {
     case Op::aclrtReserveMemAddressNoUCMemory: {
       if (!event.succeeded()) return;
       Object& range = add(event, Kind::Reservation, event[0], event[1]);
-      handles_[{Kind::Reservation, event[0]}] = range.id;
+      name(Kind::Reservation, event[0], range);
       reservations_.assign(range.start, range.end(), range.id);
       listener_.born(range);
       return;
@@ -134,7 +133,7 @@ void Model::apply_vmm(const Event& event) {
       if (!event.succeeded()) return;
       Object& handle = add(event, Kind::Physical, event[0], event[1]);
       handle.device = event[3] == 1 ? static_cast<int32_t>(event[4]) : -1;  // ACL_MEM_LOCATION_TYPE_DEVICE
-      handles_[{Kind::Physical, event[0]}] = handle.id;
+      name(Kind::Physical, event[0], handle);
       listener_.born(handle);
       return;
     }
@@ -147,7 +146,7 @@ void Model::apply_vmm(const Event& event) {
       }
       Object& handle = add(event, Kind::Physical, event[0], 0);
       handle.imported = handle.opaque = true;
-      handles_[{Kind::Physical, event[0]}] = handle.id;
+      name(Kind::Physical, event[0], handle);
       listener_.born(handle);
       return;
     }

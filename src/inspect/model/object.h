@@ -59,7 +59,8 @@ using Written = RangeMap<uint64_t>;
 using ObjectId = uint32_t;  // 0: none
 
 struct Object {
-  ObjectId id = 0;
+  ObjectId id = 0;      // 0: this is none
+  uint64_t serial = 0;  // no other has it, before or after
   Kind kind{};
   uint64_t start = 0;   // address, or the handle
   uint64_t size = 0;    // as it was asked for
@@ -73,6 +74,7 @@ struct Object {
   ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region
   uint64_t domain = 0;       // of a heap or region
   uint64_t stream = 0;       // of a pool block: where it was allocated
+  uint64_t view = 0;         // of host memory: where the device sees it
   Position allocated;        // of a pool block: from here on it may be used
   uint32_t references = 1;   // of a physical handle: those that the program holds
   uint32_t mappings = 0;     // of a physical handle

@@ -15,8 +15,18 @@ void Clock::join(const Clock& other) {
 }
 
 uint32_t Order::new_actor() {
+  if (!retired_.empty()) {
+    const uint32_t actor = retired_.back();
+    retired_.pop_back();
+    return actor;
+  }
   clocks_.emplace_back();
   return static_cast<uint32_t>(clocks_.size() - 1);
+}
+
+void Order::retire(uint32_t actor) {
+  join(kHost, clocks_[actor]);
+  retired_.push_back(actor);
 }
 
 Position Order::act(uint32_t actor) {

@@ -5,6 +5,7 @@
 // trace shows, so what one of them has waited for counts for all. That may miss a race; it never invents one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -32,11 +33,16 @@ class Order {
   static constexpr uint32_t kHost = 0;
 
   uint32_t new_actor();
+  // It does nothing more, and the host knows of all that it did. The next new actor goes on counting in its
+  // place, so that clocks have room for those that live together, not for all that ever were.
+  void retire(uint32_t actor);
   // An operation of the actor from here on: after all that it was given before and all that the host knows.
   Position act(uint32_t actor);
   const Clock& clock_of(uint32_t actor) const { return clocks_[actor]; }
   const Clock& host() const { return clocks_[kHost]; }
   void join(uint32_t actor, const Clock& clock) { clocks_[actor].join(clock); }
+  // Actors that there is room for, with the host.
+  size_t size() const { return clocks_.size(); }
   // Everything that was given to any stream so far.
   Clock everything() const;
 
@@ -48,6 +54,7 @@ class Order {
 
  private:
   std::vector<Clock> clocks_ = std::vector<Clock>(1);
+  std::vector<uint32_t> retired_;
 };
 
 }  // namespace plat::inspect

@@ -36,6 +36,12 @@ int create_file(const char* wanted, char (&path)[PATH_MAX + 32]) {
   return fd;
 }
 
+// So that a full disk is noticed here, and not by a signal in the middle of an event.
+bool allocate(int fd, uint64_t offset, size_t size) {
+  errno = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
+  return errno == 0;
+}
+
 void* map_range(int fd, uint64_t offset, size_t size) {
   void* const memory =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
@@ -58,7 +64,8 @@ void read_command_line(char (&text)[kProgramBytes]) {
 bool File::create(const Settings& settings) {
   char path[PATH_MAX + 32];
   fd_ = create_file(settings.path, path);
-  if (fd_ >= 0 && posix_fallocate(fd_, 0, kHeaderBytes) == 0) {
+  const bool made = fd_ >= 0;
+  if (made && allocate(fd_, 0, kHeaderBytes)) {
     // A program that closes the low numbers must not close ours, nor write into it what was meant for
     // another.
     if (const int high = fcntl(fd_, F_DUPFD_CLOEXEC, 700); high >= 0) {
@@ -70,6 +77,7 @@ bool File::create(const Settings& settings) {
   if (header_ == nullptr) {
     std::fprintf(stderr, "plat: cannot write the trace %s: %s; nothing is recorded\n", path,
                  std::strerror(errno));
+    if (made) unlink(path);
     return false;
   }
   chunks_max_ = (settings.max_bytes - kHeaderBytes) / kChunkBytes;
@@ -91,7 +99,7 @@ bool File::create(const Settings& settings) {
 
 ChunkHeader* File::map_chunk(uint64_t index) {
   const uint64_t offset = kHeaderBytes + index * kChunkBytes;
-  if (posix_fallocate(fd_, static_cast<off_t>(offset), kChunkBytes) != 0) return nullptr;
+  if (!allocate(fd_, offset, kChunkBytes)) return nullptr;
   void* const memory = map_range(fd_, offset, kChunkBytes);
   if (memory == nullptr) return nullptr;
   auto* const chunk = new (memory) ChunkHeader{0, {0}, ticks(), monotonic_ns()};

@@ -6,7 +6,9 @@
 #define MSTX_NO_IMPL
 #include "plat/mstx_ext.h"
 
+#include <atomic>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "inspect/record/recorder.h"
@@ -62,11 +64,21 @@ void domain_range_end(mstxDomainHandle_t domain, mstxRangeId id) {
 void range_end(mstxRangeId id) { domain_range_end(nullptr, id); }
 
 mstxDomainHandle_t domain_create(const char* name) {
-  const uint64_t number = next_number();
-  bool unset = false;
-  for (const std::string_view known : kUnsetDomains) unset = unset || text_of(name) == known;
+  uint64_t number = 0;
+  uint64_t unset = 0;
+  // These clients make their domain anew for every call; it keeps its number, so that readers know a few.
+  static std::atomic<uint64_t> numbers[std::size(kUnsetDomains)];
+  for (size_t i = 0; i < std::size(kUnsetDomains); ++i) {
+    if (text_of(name) != kUnsetDomains[i]) continue;
+    unset = kUnsetBit;
+    number = numbers[i].load(std::memory_order_relaxed);
+    if (number != 0) continue;
+    const uint64_t fresh = next_number();
+    if (numbers[i].compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
+  }
+  if (number == 0) number = next_number();
   PLAT_NOTE({ write<Op::mstxDomainCreate>(head, {number}, text_of(name)); });
-  return as_handle<mstxDomainHandle_t>(number << 1 | (unset ? kUnsetBit : 0));
+  return as_handle<mstxDomainHandle_t>(number << 1 | unset);
 }
 void domain_destroy(mstxDomainHandle_t domain) {
   PLAT_NOTE({ write<Op::mstxDomainDestroy>(head, {domain_number(domain)}); });

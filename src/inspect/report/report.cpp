@@ -10,6 +10,11 @@ constexpr size_t kPointsMax = 1 << 14;
 constexpr size_t kMarksMax = 1 << 16;
 constexpr size_t kPiecesMax = 20'000;
 
+// Ranges of addresses, which say where memory is and are none: after those that have it.
+bool is_addresses(Kind kind) {
+  return kind == Kind::Reservation || kind == Kind::Mapping || kind == Kind::Heap;
+}
+
 class Collector final : public Listener {
  public:
   Collector(Report& report, uint64_t peak_event) : report_(report), peak_event_(peak_event), model_(*this) {}
@@ -20,11 +25,8 @@ class Collector final : public Listener {
       model_.apply(event);
       report_.end_ns = event.time_ns;
     }
-    report_.holes_at_end = holes();
-    for (auto& [key, owner] : owners_) report_.owners.push_back(owner);
-    std::stable_sort(report_.owners.begin(), report_.owners.end(),
-                     [](const Owner& a, const Owner& b) { return a.births > b.births; });
-    list_growth();
+    report_.info = reader.info();
+    sum_up();
   }
 
   uint64_t peak_event() const { return found_peak_; }
@@ -49,17 +51,17 @@ class Collector final : public Listener {
     ++totals.live;
     totals.live_bytes += object.size;
     totals.peak_bytes = std::max(totals.peak_bytes, totals.live_bytes);
-    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    Owner& owner = owners_[key_of(object)];
     if (owner.births == 0) {
       owner.kind = object.kind;
-      owner.name = object.name;
+      owner.name = std::get<1>(key_of(object));
       owner.site = object.born;
     }
     ++owner.births;
     owner.born_bytes += object.size;
     ++owner.live_count;
     owner.live_bytes += object.size;
-    last_born_ = object.id;
+    last_born_ = object.serial;
     if (!counts(object)) return;
     report_.live_bytes += object.size;
     add_point(object.born.time_ns);
@@ -76,10 +78,10 @@ class Collector final : public Listener {
     KindTotals& totals = report_.kinds[static_cast<size_t>(object.kind)];
     totals.live -= std::min<uint64_t>(totals.live, 1);
     totals.live_bytes -= std::min(totals.live_bytes, object.size);
-    Owner& owner = owners_[{object.kind, object.name, object.born.stack}];
+    Owner& owner = owners_[key_of(object)];
     owner.live_count -= std::min<uint64_t>(owner.live_count, 1);
     owner.live_bytes -= std::min(owner.live_bytes, object.size);
-    if (last_born_ == object.id) ++owner.temporary;
+    if (last_born_ == object.serial) ++owner.temporary;
     if (!counts(object)) return;
     report_.live_bytes -= std::min(report_.live_bytes, object.size);
     add_point(object.died.time_ns);
@@ -88,11 +90,38 @@ class Collector final : public Listener {
  private:
   using Key = std::tuple<Kind, std::string, uint32_t>;
 
+  // The name of an import is its key, and every one has another.
+  static Key key_of(const Object& object) {
+    return {object.kind, object.kind == Kind::Import ? "" : object.name, object.born.stack};
+  }
+
   // Whether its bytes are device memory. Where the calls of the device were not seen, what pools hand out is
   // the best that is known.
   bool counts(const Object& object) const {
     if (report_.info.mstx_only) return object.kind == Kind::Region;
     return takes_device_memory(object.kind) && !object.imported;
+  }
+
+  // What is seen only from the end, or from where the trace has come to.
+  void sum_up() {
+    report_.holes_at_end = holes();
+    report_.at_end = largest_owners();
+    report_.owners.clear();
+    for (const auto& [key, owner] : owners_) report_.owners.push_back(owner);
+    std::stable_sort(report_.owners.begin(), report_.owners.end(),
+                     [](const Owner& a, const Owner& b) { return a.births > b.births; });
+    report_.growth.clear();
+    list_growth();
+  }
+
+  std::vector<Owner> largest_owners() const {
+    std::vector<Owner> list;
+    for (const auto& [key, owner] : owners_)
+      if (owner.live_bytes > 0) list.push_back(owner);
+    std::stable_sort(list.begin(), list.end(), [](const Owner& a, const Owner& b) {
+      return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
+    });
+    return list;
   }
 
   void list_growth() {
@@ -116,16 +145,13 @@ class Collector final : public Listener {
   }
 
   void look_around() {
-    for (const auto& [key, owner] : owners_)
-      if (owner.live_bytes > 0) report_.at_peak.push_back(owner);
-    std::stable_sort(report_.at_peak.begin(), report_.at_peak.end(),
-                     [](const Owner& a, const Owner& b) { return a.live_bytes > b.live_bytes; });
+    report_.at_peak = largest_owners();
     report_.holes_at_peak = holes();
     draw_maps();
   }
 
   int32_t place_at_peak(const Object& object) const {
-    const auto found = places_.find({object.kind, object.name, object.born.stack});
+    const auto found = places_.find(key_of(object));
     return found != places_.end() ? found->second : -1;
   }
 
@@ -199,14 +225,37 @@ class Collector final : public Listener {
   Report& report_;
   uint64_t peak_event_;
   uint64_t found_peak_ = 0;
-  ObjectId last_born_ = 0;
+  uint64_t last_born_ = 0;  // its serial number
   std::map<Key, Owner> owners_;
   std::map<Key, int32_t> places_;  // in at_peak
   GrowthBook growth_;
   Model model_;
 };
 
+class Follower final : public LiveReport {
+ public:
+  explicit Follower(Reader reader) : reader_(std::move(reader)), collector_(report_, 0) {
+    report_.info = reader_.info();
+  }
+
+  const Report& look() override {
+    reader_.refresh();
+    collector_.run(reader_);
+    return report_;
+  }
+
+ private:
+  Reader reader_;
+  Report report_;
+  Collector collector_;
+};
+
 }  // namespace
+
+std::unique_ptr<LiveReport> LiveReport::open(const Source& source, std::string& problem) {
+  auto reader = Reader::open(source, problem);
+  return reader ? std::make_unique<Follower>(std::move(*reader)) : nullptr;
+}
 
 std::optional<Report> make_report(const Source& source, std::string& problem) {
   uint64_t peak = 0;

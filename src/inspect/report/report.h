@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,11 +85,22 @@ struct Report {
   uint64_t peak_bytes = 0, peak_ns = 0, live_bytes = 0;
   std::vector<std::pair<uint64_t, uint64_t>> timeline;  // time, device memory
   std::vector<Owner> at_peak;                           // largest first
+  std::vector<Owner> at_end;                            // the same of what is left
   std::vector<Owner> owners;                            // most births first
   std::vector<Holes> holes_at_peak, holes_at_end;
   std::vector<MemoryMap> maps_at_peak;
   std::vector<Mark> marks;
   std::vector<GrowthLine> growth;  // what rose at some mark; most rises first
+};
+
+// Of a trace that is being written: each look goes on where the last one ended. What it takes depends on what
+// has come since. Nobody looks around at the peak, because it may be still to come.
+class LiveReport {
+ public:
+  // nullptr, with the reason, if it is no trace.
+  static std::unique_ptr<LiveReport> open(const Source& source, std::string& problem);
+  virtual ~LiveReport() = default;
+  virtual const Report& look() = 0;
 };
 
 // Reads the trace twice: once to find the peak, once to look around there. nothing, with the reason, if it is

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -31,30 +32,44 @@ static_assert(sizeof(ChunkStart) == sizeof(ChunkHeader));
 }  // namespace
 
 Source source_of_bytes(const uint8_t* data, size_t size) {
-  return {size, [data, size](void* target, uint64_t offset, size_t wanted) -> size_t {
+  return {size,
+          [data, size](void* target, uint64_t offset, size_t wanted) -> size_t {
             if (offset >= size) return 0;
             const size_t got = std::min<uint64_t>(wanted, size - offset);
             std::memcpy(target, data + offset, got);
             return got;
-          }};
+          },
+          {}};
 }
 
 std::optional<Source> source_of_file(const std::string& path, std::string& problem) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) {
-    problem = fmt::format("cannot read {}: {}", path, std::strerror(errno));
+    problem = fmt::format("it cannot be read: {}", std::strerror(errno));
     if (fd >= 0) close(fd);
+    return std::nullopt;
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    problem = S_ISDIR(status.st_mode) ? "it is a directory"
+              : status.st_size == 0   ? "it is empty"
+                                      : "it is no file";
+    close(fd);
     return std::nullopt;
   }
   const std::shared_ptr<const int> owner(new int(fd), [](const int* held) {
     close(*held);
     delete held;
   });
-  return Source{static_cast<uint64_t>(status.st_size), [owner](void* target, uint64_t offset, size_t wanted) {
-                  const ssize_t got = pread(*owner, target, wanted, static_cast<off_t>(offset));
-                  return got > 0 ? static_cast<size_t>(got) : size_t{0};
-                }};
+  const auto size_now = [owner] {
+    struct stat now {};
+    return fstat(*owner, &now) == 0 ? static_cast<uint64_t>(now.st_size) : 0;
+  };
+  const auto read = [owner](void* target, uint64_t offset, size_t wanted) {
+    const ssize_t got = pread(*owner, target, wanted, static_cast<off_t>(offset));
+    return got > 0 ? static_cast<size_t>(got) : size_t{0};
+  };
+  return Source{static_cast<uint64_t>(status.st_size), read, size_now};
 }
 
 std::optional<Reader> Reader::open(Source source, std::string& problem) {
@@ -107,14 +122,18 @@ uint64_t Reader::to_ns(uint64_t ticks) const {
 }
 
 void Reader::index_chunks() {
+  size_t index = 0;
   for (uint64_t offset = kHeaderBytes; offset + sizeof(ChunkStart) <= source_.size; offset += kChunkBytes) {
+    if (index == seen_.size()) seen_.emplace_back();
+    Seen& seen = seen_[index++];
     ChunkStart start{};
     if (source_.read(&start, offset, sizeof start) != sizeof start) break;
     if (start.magic != kChunkMagic) continue;  // claimed by a process that was killed before it wrote
     add_clock(start.ticks, start.ns);
-    index_chunk(offset + sizeof start, std::min(start.used, kChunkRoom));
+    const uint32_t used = std::min(start.used, kChunkRoom);
+    if (used > seen.used) index_chunk(seen, offset + sizeof start, used);
   }
-  std::stable_sort(chunks_.begin(), chunks_.end(),
+  std::stable_sort(chunks_.begin() + static_cast<ptrdiff_t>(next_chunk_), chunks_.end(),
                    [](const Chunk& a, const Chunk& b) { return a.first_ticks < b.first_ticks; });
 }
 
@@ -124,22 +143,31 @@ bool Reader::load(const Chunk& chunk, std::vector<uint8_t>& bytes) const {
   return !bytes.empty();
 }
 
-void Reader::index_chunk(uint64_t offset, uint32_t used) {
-  Chunk chunk{offset, used, 0};
+void Reader::refresh() {
+  if (source_.size_now) source_.size = source_.size_now();
+  source_.read(&info_.lost, offsetof(FileHeader, lost), sizeof info_.lost);
+  index_chunks();
+}
+
+void Reader::index_chunk(Seen& seen, uint64_t offset, uint32_t used) {
+  Chunk chunk{offset, used, 0, seen.events};
   std::vector<uint8_t> bytes;
   if (!load(chunk, bytes)) return;
   ChunkDecoder decoder(bytes.data(), bytes.size());
   RawEvent event;
   bool found = false;
+  uint64_t count = 0;
   while (decoder.next(event)) {
+    if (++count <= seen.events) continue;
     note(event);
     if (is_about_trace(event.op)) continue;
     ++info_.events;
     if (!found) chunk.first_ticks = event.ticks;
     found = true;
   }
-  info_.bytes += bytes.size();
-  if (decoder.damaged()) ++info_.damaged;
+  info_.bytes += bytes.size() - std::min<uint64_t>(bytes.size(), seen.bytes);
+  if (decoder.damaged() && !seen.damaged) ++info_.damaged;
+  seen = {used, bytes.size(), count, decoder.damaged()};
   if (found) chunks_.push_back(chunk);
 }
 
@@ -178,8 +206,10 @@ void Reader::open_due(uint64_t ticks) {
   while (next_chunk_ < chunks_.size() && chunks_[next_chunk_].first_ticks <= ticks) {
     auto open = std::make_unique<Open>();
     open->order = next_chunk_;
-    if (load(chunks_[next_chunk_++], open->bytes)) {
+    const Chunk& chunk = chunks_[next_chunk_++];
+    if (load(chunk, open->bytes)) {
       open->decoder = ChunkDecoder(open->bytes.data(), open->bytes.size());
+      for (uint64_t i = 0; i < chunk.skip; ++i) open->decoder.next(open->event);
       if (advance(*open)) open_.push(std::move(open));
     }
   }

@@ -2,7 +2,7 @@
 //
 // Opening looks through the whole file once, for what must be known before the events: stacks, modules,
 // threads, the clock. Then events come in the order in which they happened, over all threads, a few chunks in
-// memory at a time.
+// memory at a time. Of a program that still runs, more can come after the end: refresh() looks.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ namespace plat::inspect {
 struct Source {
   uint64_t size = 0;
   std::function<size_t(void* target, uint64_t offset, size_t size)> read;
+  std::function<uint64_t()> size_now;  // empty: it does not grow
 };
 Source source_of_bytes(const uint8_t* data, size_t size);
 // nothing, with the reason, if the file cannot be opened.
@@ -61,12 +62,23 @@ class Reader {
   const TraceInfo& info() const { return info_; }
   // False at the end.
   bool next(Event& event);
+  // At the end: whatever was written since comes next. Events of different threads that were written around
+  // the last look may come in the wrong order.
+  void refresh();
 
  private:
   struct Chunk {
     uint64_t offset = 0;
     uint32_t used = 0;
     uint64_t first_ticks = 0;
+    uint64_t skip = 0;  // events at its start that an earlier look has read
+  };
+  // How much of a chunk is known.
+  struct Seen {
+    uint32_t used = 0;
+    uint64_t bytes = 0;
+    uint64_t events = 0;
+    bool damaged = false;
   };
   // A chunk that is being read, at its next event.
   struct Open {
@@ -83,7 +95,7 @@ class Reader {
 
   bool read_header(std::string& problem);
   void index_chunks();
-  void index_chunk(uint64_t offset, uint32_t used);
+  void index_chunk(Seen& seen, uint64_t offset, uint32_t used);
   void note(const RawEvent& event);
   bool load(const Chunk& chunk, std::vector<uint8_t>& bytes) const;
   void open_due(uint64_t ticks);
@@ -93,6 +105,7 @@ class Reader {
 
   Source source_;
   TraceInfo info_;
+  std::vector<Seen> seen_;  // in the order of the file
   std::vector<Chunk> chunks_;
   size_t next_chunk_ = 0;
   std::priority_queue<std::unique_ptr<Open>, std::vector<std::unique_ptr<Open>>, Later> open_;

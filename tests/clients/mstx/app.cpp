@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "plat/mstx_ext.h"
+#include "support/mstx_words.h"
 
 // Found by tools in the dynamic symbols of the program.
 extern "C" {
@@ -35,18 +36,11 @@ const auto kBefore = reinterpret_cast<mstxMemRegionHandle_t>(0x1234);
 char g_memory[1024];
 
 mstxMemHeapHandle_t add_heap(mstxDomainHandle_t domain) {
-  const mstxMemVirtualRangeDesc_t range = {0, g_memory, sizeof(g_memory)};
-  const mstxMemHeapDesc_t desc = {MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
-                                  &range};
-  return mstxMemHeapRegister(domain, &desc);
+  return mstx_words::heap(g_memory, sizeof(g_memory), domain);
 }
 
 mstxMemRegionHandle_t add_region(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
-  const mstxMemVirtualRangeDesc_t range = {0, g_memory, 64};
-  mstxMemRegionHandle_t handle = kBefore;
-  const mstxMemRegionsRegisterBatch_t batch = {heap, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
-  mstxMemRegionsRegister(domain, &batch);
-  return handle;
+  return mstx_words::region(heap, g_memory, 64, domain, kBefore);
 }
 
 const char* is(const void* value) { return value != nullptr ? "set" : "null"; }
@@ -66,14 +60,8 @@ void everything() {
   mstxDomainRangeEnd(domain, inner);
   const mstxMemHeapHandle_t heap = add_heap(domain);
   const mstxMemRegionHandle_t region = add_region(domain, heap);
-  mstxMemPermissionsAssignRegionsDesc_t permission = {};
-  permission.flags = MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ;
-  permission.region.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-  permission.region.handle = region;
-  const mstxMemPermissionsAssignBatch_t permissions = {1, &permission};
-  mstxMemPermissionsAssign(domain, &permissions);
-  const mstxMemRegionsUnregisterBatch_t unregister = {1, &permission.region};
-  mstxMemRegionsUnregister(domain, &unregister);
+  mstx_words::allow(mstx_words::by_handle(region), MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ, domain);
+  mstx_words::unregister(mstx_words::by_handle(region), domain);
   mstxMemHeapUnregister(domain, heap);
   mstxDomainDestroy(domain);
   printf("tool %" PRIu64 " range %s domain %s heap %s region %s\n", id, range != 0 ? "set" : "zero",

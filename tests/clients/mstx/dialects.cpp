@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "mstx/ms_tools_ext_mem.h"
+#include "support/mstx_words.h"
 
 namespace {
 
@@ -30,32 +31,21 @@ __attribute__((noinline)) void caching(const char* name, const void* block, uint
     batch.regionDescArray = &range;
     mstxMemRegionsRegister(domain, &batch);
   } else {
-    mstxMemRegionRef_t ref = {};
-    ref.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
-    ref.pointer = block;
-    const mstxMemRegionsUnregisterBatch_t batch = {1, &ref};
-    mstxMemRegionsUnregister(domain, &batch);
+    mstx_words::unregister(mstx_words::by_pointer(block), domain);
   }
 }
 
 // A workspace: one heap, one batch a step, handles.
 void workspace(const void* memory) {
   const mstxDomainHandle_t domain = mstxDomainCreateA("atb");
-  const mstxMemVirtualRangeDesc_t pool = {0, memory, 1024};
-  const mstxMemHeapDesc_t desc = {MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
-                                  &pool};
-  const mstxMemHeapHandle_t heap = mstxMemHeapRegister(domain, &desc);
+  const mstxMemHeapHandle_t heap = mstx_words::heap(memory, 1024, domain);
   const mstxMemVirtualRangeDesc_t ranges[2] = {{0, memory, 64},
                                                {0, static_cast<const char*>(memory) + 64, 64}};
   mstxMemRegionHandle_t handles[2];
   const mstxMemRegionsRegisterBatch_t batch = {heap, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 2, ranges, handles};
   mstxMemRegionsRegister(domain, &batch);
   if (heap == nullptr) return;  // nobody there: the handles were not set
-  mstxMemRegionRef_t refs[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    refs[i].refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-    refs[i].handle = handles[i];
-  }
+  const mstxMemRegionRef_t refs[2] = {mstx_words::by_handle(handles[0]), mstx_words::by_handle(handles[1])};
   const mstxMemRegionsUnregisterBatch_t unregister = {2, refs};
   mstxMemRegionsUnregister(domain, &unregister);
   mstxMemHeapUnregister(domain, heap);
@@ -64,18 +54,9 @@ void workspace(const void* memory) {
 // Memory shared between devices: regions of no heap, by handle, marked as shared and nothing else.
 void shared(const void* memory) {
   const mstxDomainHandle_t domain = mstxDomainCreateA("shmem");
-  const mstxMemVirtualRangeDesc_t range = {0, memory, 256};
-  mstxMemRegionHandle_t handle = nullptr;
-  const mstxMemRegionsRegisterBatch_t batch = {nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
-  mstxMemRegionsRegister(domain, &batch);
-  mstxMemPermissionsAssignRegionsDesc_t permission = {};
-  permission.flags = MSTX_MEM_PERMISSIONS_REGION_FLAGS_SHARED;
-  permission.region.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-  permission.region.handle = handle;
-  const mstxMemPermissionsAssignBatch_t permissions = {1, &permission};
-  mstxMemPermissionsAssign(domain, &permissions);
-  const mstxMemRegionsUnregisterBatch_t unregister = {1, &permission.region};
-  mstxMemRegionsUnregister(domain, &unregister);
+  const mstxMemRegionRef_t ref = mstx_words::by_handle(mstx_words::region(nullptr, memory, 256, domain));
+  mstx_words::allow(ref, MSTX_MEM_PERMISSIONS_REGION_FLAGS_SHARED, domain);
+  mstx_words::unregister(ref, domain);
 }
 
 }  // namespace

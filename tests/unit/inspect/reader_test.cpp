@@ -85,6 +85,44 @@ TEST(Reader, RefusesOtherFilesAndOtherVersions) {
   EXPECT_NE(problem.find("99"), std::string::npos);
 }
 
+// A file that grows, as one does that a program is writing.
+struct Growing {
+  std::vector<uint8_t> bytes;
+  Source source() {
+    return {bytes.size(),
+            [this](void* target, uint64_t offset, size_t size) {
+              return source_of_bytes(bytes.data(), bytes.size()).read(target, offset, size);
+            },
+            [this] { return uint64_t{bytes.size()}; }};
+  }
+};
+
+TEST(Reader, GoesOnWhereItWasWhenMoreIsWritten) {
+  ChunkBytes first;
+  first.thread(1).event(Op::aclrtFree, 10, {zigzag(0x1000)});
+  Growing file{trace_of({first})};
+  std::string problem;
+  auto reader = Reader::open(file.source(), problem);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(all_of(*reader).size(), 1u);
+  reader->refresh();
+  EXPECT_TRUE(all_of(*reader).empty());
+  // More in the chunk that was read, whose differences go on, and a chunk of another thread.
+  ChunkBytes second;
+  second.thread(2).event(Op::aclrtSetDevice, 15, {3});
+  file.bytes = trace_of({first.event(Op::aclrtFree, 10, {zigzag(0x10)}), second});
+  reader->refresh();
+  const auto events = all_of(*reader);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].op, Op::aclrtSetDevice);
+  EXPECT_EQ(events[0].thread, 2u);
+  EXPECT_EQ(events[1].thread, 1u);
+  EXPECT_EQ(events[1][0], 0x1010u);
+  EXPECT_EQ(events[1].number, 3u);
+  EXPECT_EQ(reader->info().events, 3u);
+  EXPECT_EQ(reader->info().damaged, 0u);
+}
+
 TEST(Coding, EveryNumberComesBack) {
   for (const uint64_t value :
        {uint64_t{0}, uint64_t{1}, uint64_t{127}, uint64_t{128}, uint64_t{1} << 32, ~uint64_t{0}}) {

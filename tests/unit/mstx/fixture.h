@@ -5,6 +5,8 @@
 
 #include "unit/mstx/fake_tool.h"
 
+#include "support/mstx_words.h"
+
 namespace plat::mstx::test {
 
 class MstxTest : public testing::Test {
@@ -38,39 +40,27 @@ class MstxTest : public testing::Test {
   static const void* at(uint64_t address) { return reinterpret_cast<const void*>(address); }
 
   static mstxMemHeapHandle_t add_heap(mstxDomainHandle_t domain, uint64_t start, uint64_t size) {
-    const mstxMemVirtualRangeDesc_t range{0, at(start), size};
-    const mstxMemHeapDesc_t desc{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
-                                 &range};
-    return mstxMemHeapRegister(domain, &desc);
+    return mstx_words::heap(at(start), size, domain);
   }
   static mstxMemRegionHandle_t add_region(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, uint64_t start,
                                           uint64_t size) {
-    const mstxMemVirtualRangeDesc_t range{0, at(start), size};
-    mstxMemRegionHandle_t handle = nullptr;
-    const mstxMemRegionsRegisterBatch_t batch{heap, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, &range, &handle};
-    mstxMemRegionsRegister(domain, &batch);
-    return handle;
+    return mstx_words::region(heap, at(start), size, domain);
   }
-  static mstxMemRegionRef_t by_handle(mstxMemRegionHandle_t handle) {
-    mstxMemRegionRef_t ref{};
-    ref.refType = MSTX_MEM_REGION_REF_TYPE_HANDLE;
-    ref.handle = handle;
-    return ref;
-  }
-  static mstxMemRegionRef_t by_pointer(uint64_t start) {
-    mstxMemRegionRef_t ref{};
-    ref.refType = MSTX_MEM_REGION_REF_TYPE_POINTER;
-    ref.pointer = at(start);
-    return ref;
-  }
+  static mstxMemRegionRef_t by_handle(mstxMemRegionHandle_t handle) { return mstx_words::by_handle(handle); }
+  static mstxMemRegionRef_t by_pointer(uint64_t start) { return mstx_words::by_pointer(at(start)); }
   static void drop_region(mstxDomainHandle_t domain, mstxMemRegionRef_t ref) {
-    const mstxMemRegionsUnregisterBatch_t batch{1, &ref};
-    mstxMemRegionsUnregister(domain, &batch);
+    mstx_words::unregister(ref, domain);
   }
   static void assign(mstxDomainHandle_t domain, mstxMemRegionRef_t ref, uint32_t flags) {
-    const mstxMemPermissionsAssignRegionsDesc_t desc{flags, ref};
-    const mstxMemPermissionsAssignBatch_t batch{1, &desc};
-    mstxMemPermissionsAssign(domain, &batch);
+    mstx_words::allow(ref, flags, domain);
+  }
+
+  // As if nobody were there: no handle comes back, and the place for one is left as it was.
+  static void expect_no_handles() {
+    EXPECT_EQ(mstxDomainCreateA("d"), nullptr);
+    EXPECT_EQ(add_heap(nullptr, 0x1000, 0x1000), nullptr);
+    const auto before = reinterpret_cast<mstxMemRegionHandle_t>(0x1234);
+    EXPECT_EQ(mstx_words::region(nullptr, at(0x1000), 16, nullptr, before), before);
   }
 };
 

@@ -1,0 +1,14 @@
+// Files that a command writes because it was asked to: a reason if it cannot, before the work if possible.
+#pragma once
+
+#include <string>
+
+namespace plat::cli {
+
+// Whether the file can be written, now that nothing is lost yet. Changes nothing; complains on stderr if not.
+bool can_write(const std::string& path);
+
+// Complains on stderr if it does not work.
+bool write_file(const std::string& path, const std::string& text);
+
+}  // namespace plat::cli

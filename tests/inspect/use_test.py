@@ -1,0 +1,124 @@
+"""What a user runs into: files that are not what they should be, places that cannot be written, programs that move."""
+import os
+import signal
+import struct
+import subprocess
+
+import pytest
+
+from command import PLAT, rules_of, run
+
+PROGRAM = os.environ["PLAT_PROGRAM"]
+NOWHERE = "/no/such/folder/file"
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "good.trace"
+    assert run("record", "-o", path, "--", PROGRAM, "leak_device_block").returncode == 0
+    return path
+
+
+@pytest.mark.parametrize("command", ["check", "report", "top"])
+def test_what_is_no_trace_is_named(command, trace, tmp_path):
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("hello")
+    (tmp_path / "short").write_bytes(trace.read_bytes()[:100])
+    other = bytearray(trace.read_bytes())
+    other[8:12] = struct.pack("<I", 99)
+    (tmp_path / "other").write_bytes(other)
+    once = ["--once"] if command == "top" else []
+    for name, reason in [("empty", "it is empty"), ("text", "it is not a trace"), ("short", "it is not a trace"),
+                         ("other", "it is a trace of version 99"), (".", "it is a directory"),
+                         ("missing", "No such file")]:
+        done = run(command, *once, tmp_path / name)
+        assert done.returncode == 2 and done.stdout == ""
+        assert reason in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_trace_that_was_cut_is_read_as_far_as_it_goes(trace, tmp_path):
+    whole = trace.read_bytes()
+    used = struct.unpack_from("<I", whole, 4096 + 4)[0]
+    for keep in 0, 1, used // 2, used - 1:
+        (tmp_path / "cut").write_bytes(whole[:4096 + 24 + keep])
+        done = run("check", "--json", tmp_path / "cut")
+        assert done.returncode in (0, 1) and set(rules_of(done)) <= {"INSP-Leak-device-block"}
+
+
+@pytest.mark.parametrize("option", ["--log-file", "--junit", "--sarif"])
+def test_places_that_cannot_be_written_are_refused_before_the_program_runs(option, tmp_path):
+    ran = tmp_path / "ran"
+    for place in NOWHERE, tmp_path:
+        done = run("check", option, place, "--", "/usr/bin/touch", ran)
+        assert done.returncode == 2 and f"{place} cannot be written: " in done.stderr
+        assert not ran.exists()
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_program_runs(tmp_path):
+    ran = tmp_path / "ran"
+    done = run("record", "-o", NOWHERE, "--", "/usr/bin/touch", ran)
+    assert done.returncode == 2 and "cannot be written: No such file or directory" in done.stderr
+    assert not ran.exists()
+
+
+def test_asking_changes_no_file(tmp_path):
+    kept = tmp_path / "log"
+    kept.write_text("mine")
+    assert run("check", "--log-file", kept, "--junit", tmp_path / "new", "--", "/no/such/program").returncode == 127
+    assert kept.read_text() == "mine" and not (tmp_path / "new").exists()
+
+
+def test_findings_that_cannot_be_written_after_all_are_printed():
+    done = run("check", "--log-file", "/dev/full", "--", PROGRAM, "freed")
+    assert done.returncode == 2
+    assert "/dev/full cannot be written: No space left" in done.stderr and "INSP-Access-freed" in done.stderr
+
+
+def test_a_program_that_changes_its_directory_leaves_its_trace_where_it_was_asked_for(tmp_path):
+    assert run("record", "-o", "here.trace", "--", PROGRAM, "elsewhere", cwd=tmp_path).returncode == 0
+    assert run("check", "here.trace", cwd=tmp_path).returncode == 0
+
+
+def test_findings_of_several_processes_say_whose_they_are():
+    done = run("check", "--", PROGRAM, "forks")
+    assert done.stderr.count("  In process ") == 1 and f": {PROGRAM} forks." in done.stderr
+    assert "In process" not in run("check", "--", PROGRAM, "freed").stderr
+
+
+def test_leaks_are_not_judged_if_events_were_lost():
+    done = run("check", "--json", "--", PROGRAM, "many_events",
+               env={**os.environ, "PLAT_INSPECT_MAX_BYTES": str(4096 + 2 * 65536)})
+    assert done.returncode == 0 and rules_of(done) == []
+    assert "reached its limit" in done.stderr
+    done = run("check", "--", PROGRAM, "many_events", env={**os.environ, "PLAT_INSPECT_MAX_BYTES": str(4096 + 2 * 65536)})
+    assert "lost, so leaks are not judged" in done.stderr
+
+
+def test_without_stacks_what_is_left_is_one_finding_for_each_call():
+    done = run("check", "--stacks", "none", "--", PROGRAM, "leak_device_block")
+    assert "[3 times, 12 KiB together]" in done.stderr and "1 error," in done.stderr
+
+
+def test_ctrl_c_ends_the_program_and_leaves_no_files(tmp_path):
+    program = subprocess.Popen([PLAT, "check", "--", PROGRAM, "waits"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert program.stdout.readline() == "ready\n"
+    assert len(list(tmp_path.iterdir())) == 1
+    program.send_signal(signal.SIGINT)
+    _, told = program.communicate(timeout=60)
+    assert program.returncode == -signal.SIGINT
+    assert "ended by signal 2" in told and "0 errors" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["check", "record", "report", "top", "run", "info", "rules", "clean", "replay"])
+def test_help_says_what_to_type(command):
+    text = run(command, "--help").stdout
+    assert f"Usage: plat {command}" in text and "Examples:" in text
+    for parsers_own in "{false}", " in [", "INT:", "TEXT:", "FLOAT:", "UINT", "Excludes:":
+        assert parsers_own not in text
+
+
+@pytest.mark.parametrize("option", ["--frames", "--limit"])
+def test_counts_are_not_negative(option, trace):
+    assert run("check", option, "-1", trace).returncode == 2
