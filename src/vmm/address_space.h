@@ -74,7 +74,7 @@ struct alignas(64) Mapping {
   std::atomic<uint16_t> bank{0};
   std::atomic<bool> host_access{false};  // the host was granted access, or owns the memory
   std::atomic<MappingKind> kind{MappingKind::Client};
-  mutable std::atomic<uint64_t> life{0};  // grows; odd: threads may remember the mapping (shortcuts.h)
+  mutable std::atomic<uint64_t> life{0};  // and which threads may remember it: see shortcuts.cpp
 };
 static_assert(sizeof(Mapping) == 64);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "os/barrier.h"
 
@@ -11,7 +12,18 @@ constinit thread_local Shortcuts* Shortcuts::own_ = nullptr;
 
 namespace {
 
+// The life of a mapping is a number that grows, and below it who remembers the mapping: nobody, one thread by
+// its number, or several. A second thread changes it for the first, who then looks again.
+constexpr uint64_t kNobody = 0;
+constexpr uint64_t kSeveral = 0xFFFF;
+constexpr unsigned kWhoBits = 16;
+
+uint64_t who_of(uint64_t life) { return life & kSeveral; }
+uint64_t with(uint64_t life, uint64_t who) { return life >> kWhoBits << kWhoBits | who; }
+uint64_t next(uint64_t life) { return ((life >> kWhoBits) + 1) << kWhoBits; }
+
 std::atomic<Shortcuts*> g_first{nullptr};  // of all threads; none is ever freed
+std::atomic<uint32_t> g_count{0};
 constinit thread_local bool t_ended = false;
 
 }  // namespace
@@ -34,6 +46,7 @@ Shortcuts* Shortcuts::claim() {
   if (own == nullptr) {
     own = new (std::nothrow) Shortcuts;
     if (own == nullptr) return nullptr;
+    own->number_ = static_cast<uint16_t>(std::min<uint64_t>(g_count.fetch_add(1) + 1, kSeveral));
     own->next_ = g_first.load(std::memory_order_relaxed);
     while (!g_first.compare_exchange_weak(own->next_, own, std::memory_order_acq_rel)) {
     }
@@ -56,7 +69,10 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
   Shortcuts* own = own_ != nullptr ? own_ : claim();
   if (own == nullptr) return;
   uint64_t life = mapping.life.load(std::memory_order_relaxed);
-  if (life % 2 == 0) life = mapping.life.fetch_or(1, std::memory_order_acq_rel) | 1;
+  while (who_of(life) != own->number_ && who_of(life) != kSeveral) {
+    const uint64_t shared = with(life, who_of(life) == kNobody ? own->number_ : kSeveral);
+    if (mapping.life.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+  }
   const uint64_t start =
       block != nullptr ? block->start.value : mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes =
@@ -80,8 +96,10 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
 
 uint32_t Shortcuts::forget(Mapping& mapping) {
   const uint64_t life = mapping.life.load(std::memory_order_relaxed);
-  if (life % 2 == 0) return 0;
-  mapping.life.store(life + 1, std::memory_order_release);
+  if (who_of(life) == kNobody) return 0;
+  mapping.life.store(next(life), std::memory_order_release);
+  if (own_ != nullptr && who_of(life) == own_->number_ && own_->number_ != kSeveral)
+    return 0;                                      // this thread alone, and it is here
   uint32_t users = os::process_barrier() ? 0 : 1;  // without it nothing is certain
   for (Shortcuts* at = g_first.load(std::memory_order_acquire); at != nullptr; at = at->next_)
     if (at->used_.load(std::memory_order_acquire) == &mapping) ++users;

@@ -3,8 +3,8 @@
 //
 // Using memory must keep its mapping, and counting users costs two locked instructions, which wait for all
 // the stores of the copy before. So the thread only notes in a place of its own which mapping it uses, with
-// no barrier; whoever takes a mapping down that may be remembered first ends its life, then raises a barrier
-// in all threads (os/barrier.h), and then looks whether one of them uses it.
+// no barrier; whoever takes a mapping down that other threads may remember first ends its life, then raises a
+// barrier in all threads (os/barrier.h), and then looks whether one of them uses it.
 //
 // A shortcut is good while the mapping has the life in which it was remembered, and while the block around it
 // has the tag that it had. Whoever makes one has pinned the mapping.
@@ -99,6 +99,7 @@ class Shortcuts {
   Shortcuts* next_ = nullptr;
   std::atomic<bool> claimed_{true};
   uint32_t oldest_ = 0;
+  uint16_t number_ = 0;  // of this one among all
   alignas(64) std::array<Shortcut, 8> table_{};
 };
 
