@@ -16,32 +16,37 @@ namespace plat::core {
 
 class RangeBins {
  public:
-  RangeBins() { heads_.fill(kNoBlock); }
+  RangeBins() { heads_.fill(kListEnd); }
 
   void insert(BlockTable& blocks, uint32_t id) {
-    const uint32_t bin = bin_of(blocks[id].size);
     Block& block = blocks[id];
-    block.free_prev = kNoBlock;
-    block.free_next = heads_[bin];
-    if (heads_[bin] != kNoBlock) blocks[heads_[bin]].free_prev = id;
+    const uint32_t bin = bin_of(block.size);
+    const uint32_t head = heads_[bin];
+    block.free_prev = kListEnd;
+    block.free_next = head;
+    blocks[head].free_prev = id;
     heads_[bin] = id;
     first_ |= 1u << (bin >> kStepBits);
     second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
   }
 
-  void remove(BlockTable& blocks, uint32_t id) {
-    const Block& block = blocks[id];
-    if (block.free_next != kNoBlock) blocks[block.free_next].free_prev = block.free_prev;
-    if (block.free_prev != kNoBlock) {
-      blocks[block.free_prev].free_next = block.free_next;
+  void remove(BlockTable& blocks, uint32_t id) { unlink(blocks, id, bin_of(blocks[id].size)); }
+
+  // `heir` takes the place of `id`, which leaves: in its list, if both are of the same bin.
+  void replace(BlockTable& blocks, uint32_t id, uint32_t old_size, uint32_t heir) {
+    const uint32_t bin = bin_of(old_size);
+    if (bin != bin_of(blocks[heir].size)) {
+      unlink(blocks, id, bin);
+      insert(blocks, heir);
       return;
     }
-    const uint32_t bin = bin_of(block.size);
-    heads_[bin] = block.free_next;
-    if (block.free_next != kNoBlock) return;
-    const uint32_t level = bin >> kStepBits;
-    second_[level] &= ~(1u << (bin & (kSteps - 1)));
-    if (second_[level] == 0) first_ &= ~(1u << level);
+    const uint32_t next = blocks[id].free_next;
+    const uint32_t prev = blocks[id].free_prev;
+    blocks[heir].free_next = next;
+    blocks[heir].free_prev = prev;
+    blocks[next].free_prev = heir;
+    blocks[prev].free_next = heir;
+    heads_[bin] = heads_[bin] == id ? heir : heads_[bin];
   }
 
   // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and
@@ -52,7 +57,7 @@ class RangeBins {
     uint32_t best = kNoBlock;
     uint32_t best_size = UINT32_MAX;
     uint32_t looks = own_looks;
-    for (uint32_t id = heads_[bin]; id != kNoBlock; id = blocks[id].free_next) {
+    for (uint32_t id = heads_[bin]; id != kListEnd; id = blocks[id].free_next) {
       const uint32_t found = blocks[id].size;
       if (found >= size && found < best_size) {
         best = id;
@@ -65,7 +70,7 @@ class RangeBins {
     const uint32_t next = next_used(bin + 1);
     if (next == kNoBin) return kNoBlock;
     looks = next_looks;
-    for (uint32_t id = heads_[next]; id != kNoBlock; id = blocks[id].free_next) {
+    for (uint32_t id = heads_[next]; id != kListEnd; id = blocks[id].free_next) {
       if (blocks[id].size < best_size) {
         best = id;
         best_size = blocks[id].size;
@@ -80,7 +85,7 @@ class RangeBins {
   void walk_down(const BlockTable& blocks, Visit&& visit) const {
     for (uint32_t bin = kBins; bin-- > 0;) {
       if ((second_[bin >> kStepBits] >> (bin & (kSteps - 1)) & 1u) == 0) continue;
-      for (uint32_t id = heads_[bin]; id != kNoBlock;) {
+      for (uint32_t id = heads_[bin]; id != kListEnd;) {
         const uint32_t next = blocks[id].free_next;  // read first: the visitor may take the block out
         if (!visit(id)) return;
         id = next;
@@ -102,6 +107,20 @@ class RangeBins {
   static constexpr uint32_t kLevels = 32 - kStepBits + 1;
   static constexpr uint32_t kBins = kLevels * kSteps;
   static constexpr uint32_t kNoBin = UINT32_MAX;
+
+  void unlink(BlockTable& blocks, uint32_t id, uint32_t bin) {
+    const Block& block = blocks[id];
+    const uint32_t next = block.free_next;
+    const uint32_t prev = block.free_prev;
+    blocks[next].free_prev = prev;
+    blocks[prev].free_next = next;
+    const uint32_t head = heads_[bin] == id ? next : heads_[bin];
+    heads_[bin] = head;
+    const uint32_t level = bin >> kStepBits;
+    const uint32_t steps = second_[level] & ~(uint32_t{head == kListEnd} << (bin & (kSteps - 1)));
+    second_[level] = steps;
+    first_ &= ~(uint32_t{steps == 0} << level);
+  }
 
   uint32_t next_used(uint32_t bin) const {
     uint32_t level = bin >> kStepBits;

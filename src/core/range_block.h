@@ -8,6 +8,9 @@
 namespace plat::core {
 
 inline constexpr uint32_t kNoBlock = UINT32_MAX;
+// Ends the lists of bins. It names a record that is nobody's, so that linking and unlinking write to it
+// instead of asking: what a free range has beside it nobody can guess, the processor neither.
+inline constexpr uint32_t kListEnd = 0;
 
 // Granules are 512 bytes: 32 bits of them span 2 TiB, and blocks that small are not placed one by one anyway.
 inline constexpr uint32_t kGranuleShift = 9;
@@ -56,7 +59,7 @@ class BlockTable {
       recycled_ = records_[id].next;
       return id;
     }
-    if (used_ == capacity_) grow();
+    if (used_ >= capacity_) grow();
     ++count_;
     return used_++;
   }
@@ -80,7 +83,7 @@ class BlockTable {
   }
   Block* records_ = nullptr;
   uint32_t capacity_ = 0;
-  uint32_t used_ = 0;
+  uint32_t used_ = 1;   // the first is kListEnd
   uint32_t count_ = 0;  // in use
   uint32_t recycled_ = kNoBlock;
 };

@@ -60,8 +60,7 @@ void RangeHeap::insert_free(uint32_t id) {
   Domain& domain = domain_at(block.domain);
   domain.bins.insert(blocks_, id);
   domain.granules += block.size;
-  if (block.domain == 0)
-    movable_pages_.store(movable_pages() + whole_pages(block.start, block.size), std::memory_order_relaxed);
+  if (block.domain == 0) count_movable(whole_pages(block.start, block.size));
 }
 
 void RangeHeap::remove_free(uint32_t id) {
@@ -69,8 +68,7 @@ void RangeHeap::remove_free(uint32_t id) {
   Domain& domain = domain_at(block.domain);
   domain.bins.remove(blocks_, id);
   domain.granules -= block.size;
-  if (block.domain == 0)
-    movable_pages_.store(movable_pages() - whole_pages(block.start, block.size), std::memory_order_relaxed);
+  if (block.domain == 0) count_movable(0 - whole_pages(block.start, block.size));
 }
 
 void RangeHeap::insert_hole(uint32_t id) {
@@ -117,18 +115,34 @@ void RangeHeap::absorb_next(uint32_t id) {
 
 void RangeHeap::file_free(uint32_t id) {
   Block& block = blocks_[id];
-  if (const uint32_t next = block.next;
-      blocks_[next].state == BlockState::kFree && blocks_[next].domain == block.domain) {
-    remove_free(next);
-    absorb_next(id);
-  }
-  if (const uint32_t prev = block.prev;
-      prev != kNoBlock && blocks_[prev].state == BlockState::kFree && blocks_[prev].domain == block.domain) {
-    remove_free(prev);
+  Domain& domain = domain_at(block.domain);
+  domain.granules += block.size;
+  auto merges = [&](uint32_t other) {
+    return blocks_[other].state == BlockState::kFree && blocks_[other].domain == block.domain;
+  };
+  uint32_t separate = 0;  // whole pages that its neighbours have by themselves
+  const uint32_t next = block.next;
+  const uint32_t prev = block.prev;
+  const bool with_next = merges(next);
+  if (with_next) separate += whole_pages(blocks_[next].start, blocks_[next].size);
+  if (prev != kNoBlock && merges(prev)) {
+    const uint32_t old_size = blocks_[prev].size;
+    separate += whole_pages(blocks_[prev].start, old_size);
+    if (with_next) {
+      domain.bins.remove(blocks_, next);
+      absorb_next(id);
+    }
     absorb_next(prev);
+    domain.bins.replace(blocks_, prev, old_size, prev);
     id = prev;
+  } else if (with_next) {
+    const uint32_t old_size = blocks_[next].size;
+    absorb_next(id);
+    domain.bins.replace(blocks_, next, old_size, id);
+  } else {
+    domain.bins.insert(blocks_, id);
   }
-  insert_free(id);
+  if (blocks_[id].domain == 0) count_movable(whole_pages(blocks_[id].start, blocks_[id].size) - separate);
 }
 
 uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
@@ -142,28 +156,40 @@ uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uin
 
 // `id` is free and filed; [start, start + size) lies inside it.
 uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
-  remove_free(id);
   if (blocks_[id].start < start) {
+    remove_free(id);
     const uint32_t upper = split(id, start);
     insert_free(id);
+    insert_free(upper);
     id = upper;
   }
-  if (blocks_[id].size > size) insert_free(split(id, start + size));
+  const Block block = blocks_[id];  // a copy: splitting may move the records
+  Domain& domain = domain_at(block.domain);
+  domain.granules -= size;
+  if (block.domain == 0)
+    count_movable(whole_pages(start + size, block.size - size) - whole_pages(start, block.size));
+  if (block.size > size) {
+    const uint32_t rest = split(id, start + size);
+    domain.bins.replace(blocks_, id, block.size, rest);
+  } else {
+    domain.bins.remove(blocks_, id);
+  }
   blocks_[id].state = BlockState::kLive;
   return id;
 }
 
 // The two calls of every block have what they call inside them: it is small, and used all over.
-[[gnu::flatten]] uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain, bool from_end) {
+[[gnu::flatten]] uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
   // A range longer by the alignment always has an aligned place inside; a shorter one may have.
   uint32_t id = find(size, domain, kOwnLooks, kNextLooks);
   if (id == kNoBlock) id = find(size, domain, kAllLooks, kNextLooks);
   if (id == kNoBlock) return kNoBlock;
+  if (align == 1) [[likely]]
+    return carve(id, blocks_[id].start, size);
   auto place = [&](uint32_t candidate, uint32_t& start) {
     const Block& block = blocks_[candidate];
-    start = from_end ? (block.start + block.size - size) & ~(align - 1)
-                     : (block.start + align - 1) & ~(align - 1);
-    return start >= block.start && start + size <= block.start + block.size;
+    start = (block.start + align - 1) & ~(align - 1);
+    return start + size <= block.start + block.size;
   };
   uint32_t start = 0;
   if (!place(id, start)) {

@@ -14,6 +14,7 @@
 // base/ only.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -60,8 +61,8 @@ class RangeHeap {
   bool retire(uint32_t first);
 
   // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain`
-  // or of nobody; kNoBlock when none fits. `from_end` takes the high end of the range found.
-  uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain, bool from_end = false);
+  // or of nobody; kNoBlock when none fits.
+  uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain);
   void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
 
   // Tries to change a live block's size where it stands. The block is unchanged when it cannot.
@@ -114,7 +115,11 @@ class RangeHeap {
   uint32_t whole_pages(uint32_t start, uint32_t size) const {
     const uint32_t low = page_ceil(start);
     const uint32_t high = page_floor(start + size);
-    return high > low ? (high - low) >> page_shift_ : 0;
+    return (std::max(high, low) - low) >> page_shift_;
+  }
+  // Differences may be negative: they wrap around, and the sum is right again.
+  void count_movable(uint32_t pages) {
+    movable_pages_.store(movable_pages() + pages, std::memory_order_relaxed);
   }
   Domain& domain_at(uint16_t domain) { return domain == 0 ? idle_ : *domains_[domain]; }
   void add_domain(uint16_t domain);

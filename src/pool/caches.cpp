@@ -40,10 +40,13 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
   const uint16_t domain = streams_.domain_or_wait(lane.stream());
   std::lock_guard guard(small_->lock());
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t entry = __atomic_load_n(&index_.find(batch[i])->chunk(batch[i]), __ATOMIC_RELAXED);
-    return_block(*small_, (entry >> 6) - 1, index, batch[i], domain);
-  }
+  const uint32_t stowed = domain == 0 ? small_->spans()->stow(index, batch, count) : 0;
+  for (uint32_t i = stowed; i < count; ++i) return_block(*small_, span_of(batch[i]), index, batch[i], domain);
+}
+
+uint32_t Pool::span_of(const void* small_block) const {
+  const Space& space = *index_.find(small_block);
+  return space.small->entry(space.offset_of(small_block)).span();
 }
 
 void Pool::flush_cache(ThreadCache& cache) {
@@ -73,11 +76,9 @@ void Pool::drop_span(Zone& zone, uint32_t id) {
   const Span& span = zone.spans()->at(id);
   const uint32_t block = span.block;
   Space& space = zone.space_of(zone.heap().block(block).start);
-  for (uint32_t at = 0; at < span_bytes(span.index); at += 1u << kChunkShift)
-    __atomic_store_n(&space.chunk(span.base + at), 0u, __ATOMIC_RELAXED);
-  space.live->forget(space.offset_of(span.base), span_bytes(span.index), span.index);
+  space.small->remove(space.offset_of(span.base), span.index);
   zone.spans()->drop(id);
-  zone.close(block);
+  zone.close(space, block);
   zone.heap().release(block);
 }
 
@@ -86,7 +87,7 @@ void Pool::live_blocks(Zone& zone, const Span& span, std::vector<const void*>& o
   const Space& space = zone.space_of(zone.heap().block(span.block).start);
   for (uint32_t slot = 0; slot < span.total; ++slot) {
     const char* address = span.base + uint64_t{slot} * class_bytes(span.index);
-    if (space.live->live(space.offset_of(address), span.index)) out.push_back(address);
+    if (space.small->find(space.offset_of(address), span.index)) out.push_back(address);
   }
 }
 
@@ -94,6 +95,11 @@ void Pool::reclaim_spans() {
   for_zones([&](Zone& zone) {
     if (zone.spans() == nullptr) return;
     std::lock_guard guard(zone.lock());
+    std::vector<void*> stowed;
+    for (uint32_t index = 0; index < kClasses; ++index) {
+      zone.spans()->unstow(index, stowed);
+      for (void* block : stowed) return_block(zone, span_of(block), index, block, 0);
+    }
     std::vector<uint32_t> spare;
     zone.spans()->spare(spare);
     for (uint32_t id : spare) drop_span(zone, id);

@@ -31,8 +31,8 @@ uint64_t Pool::soft_limit_pages() const {
 }
 
 bool Pool::tightly(Zone& zone, uint32_t granules) const {
-  return granules >= kTightGranules && source_->has_pages() &&
-         device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX && zone.heap().few_records();
+  return device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX && granules >= kTightGranules &&
+         source_->has_pages() && zone.heap().few_records();
 }
 
 uint64_t Pool::movable_pages() {

@@ -32,9 +32,8 @@ plat_pool_status Pool::stats(plat_pool_stats* stats) {
     }
     stats->used_bytes += zone.spans()->out_bytes();
     stats->live_blocks += zone.spans()->out_blocks();
-    stats->cached_bytes += zone.spans()->deferred_bytes();
+    stats->cached_bytes += zone.spans()->deferred_bytes() + zone.spans()->depot_bytes();
     stats->bookkeeping_bytes += zone.spans()->bookkeeping_bytes();
-    for (const auto& space : zone.spaces()) stats->bookkeeping_bytes += space->live->bookkeeping_bytes();
   });
   {
     std::lock_guard guard(caches_mutex_);
@@ -214,9 +213,9 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
   std::lock_guard guard(zone.lock());
   uint64_t held = 0;
   if (zone.spans() != nullptr) {
-    const uint32_t entry = space->chunk(address);
-    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-    held = class_bytes(entry & 63);
+    const auto entry = space->small->entry(space->offset_of(address));
+    if (!entry || !space->small->find(space->offset_of(address), entry.index())) return unknown(address);
+    held = class_bytes(entry.index());
   } else {
     const uint32_t block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown(address);
@@ -235,15 +234,16 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   if (zone.spans() != nullptr) {
-    const uint32_t entry = space->chunk(address);
-    if (entry == 0 || !space->live->live(space->offset_of(address), entry & 63)) return unknown(address);
-    if (segment_bytes(bytes) <= class_bytes(entry & 63)) return PLAT_POOL_OK;
+    const auto entry = space->small->entry(space->offset_of(address));
+    if (!entry || !space->small->find(space->offset_of(address), entry.index())) return unknown(address);
+    if (segment_bytes(bytes) <= class_bytes(entry.index())) return PLAT_POOL_OK;
   } else {
     const uint32_t block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown(address);
     const uint64_t asked = zone.asked(block);
-    zone.close(block);
-    const bool done = zone.heap().resize(block, granules_of(bytes), 0);
+    zone.close(*space, block);
+    const uint32_t granules = std::max(granules_of(bytes), zone.least_granules());
+    const bool done = zone.heap().resize(block, granules, 0);
     zone.open(block, done ? bytes : asked);
     if (done) return PLAT_POOL_OK;
   }

@@ -37,12 +37,13 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
   std::unique_ptr<Pool> pool(new Pool(options));
   pool->source_ = std::move(source);
   pool->tail_ = pool->source_->tail_bytes();
-  pool->zones_.push_back(std::make_unique<Zone>(0, false));
+  // A range of the caller's is one piece: its small blocks are placed like large ones.
+  const bool one_piece = options.source == PLAT_POOL_SOURCE_CALLER;
+  if (one_piece) pool->options_.thread_cache = 0;
+  pool->zones_.push_back(std::make_unique<Zone>(0, false, one_piece));
   pool->large_ = pool->zones_.back().get();
   pool->zones_.push_back(std::make_unique<Zone>(0, true));
   pool->small_ = pool->zones_.back().get();
-  // A range of the caller's is one piece: its small blocks are placed like large ones.
-  if (options.source == PLAT_POOL_SOURCE_CALLER) pool->options_.thread_cache = 0;
   pool->id_ = announce_pool(*pool);
   if (options.initial_bytes != 0) {
     void* block = nullptr;
@@ -58,14 +59,15 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
 void Pool::refresh_key() {
   if (!small_->spaces().empty() && source_->has_pages() && small_bytes_.load() == 0) {
     const Space& space = *small_->spaces().front();
-    small_chunks_ = space.chunks.get();
-    small_live_ = space.live.get();
+    small_table_ = space.small.get();
     small_base_ = reinterpret_cast<uint64_t>(space.base);
     small_bytes_ = space.bytes;
   }
   const bool open =
       options_.thread_cache != 0 && !tool_.listening() && shared_count_.load() == 0 && !small_->asleep;
   key_.store(open ? id_ : UINT64_MAX);
+  plain_.store(!tool_.listening() && shared_count_.load() == 0 &&
+               options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER);
 }
 
 uint32_t Pool::granules_of(uint64_t bytes) const {
@@ -87,7 +89,7 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
       if (block != nullptr) [[likely]] {
         const uint64_t offset = reinterpret_cast<uint64_t>(block) - base;
         if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]]
-          small_live_.load(std::memory_order_relaxed)->open(offset, index);
+          small_table_.load(std::memory_order_relaxed)->open(offset, index);
         else
           open_small(block, index);
         *address = block;
@@ -95,7 +97,28 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
       }
     }
   }
+  if (segment > kSmallMax && allocate_plain(request, address)) return PLAT_POOL_OK;
   return allocate_slow(request, segment, address);
+}
+
+// A large block out of memory that is there, with nobody in the way. False, and nothing happened, when
+// anything is out of the ordinary: allocate_slow() looks what.
+inline bool Pool::allocate_plain(const Request& request, void** address) {
+  if (!plain_.load(std::memory_order_relaxed) || (request.alignment | request.tag) != 0 ||
+      request.bytes > kLargestRequest)
+    return false;
+  const uint16_t domain = streams_.domain_of(request.stream);
+  if (domain == UINT16_MAX || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX) return false;
+  Zone& zone = request.bytes > kShardMax ? *large_ : zone_for(request, false);
+  if (!zone.lock().try_lock()) return false;
+  uint32_t block = core::kNoBlock;
+  if (!zone.asleep.load(std::memory_order_relaxed))
+    block = zone.heap().allocate(granules_of(request.bytes), 1, domain);
+  if (block != core::kNoBlock) *address = zone.open(block, request.bytes);
+  zone.lock().unlock();
+  if (block == core::kNoBlock) return false;
+  note_peak();
+  return true;
 }
 
 plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, void** address) {
@@ -165,14 +188,16 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
       }
       std::lock_guard guard(zone.lock());
       Space& space = zone.space_of(zone.heap().block(block).start);
-      if (!space.live->prepare(space.offset_of(space.address_of(zone.heap().block(block).start)), index)) {
-        zone.heap().release(block);
-        throw std::bad_alloc();
-      }
-      char* base = static_cast<char*>(zone.open(block, span_bytes(index)));
+      char* const base = space.address_of(zone.heap().block(block).start);
       const uint32_t span = zone.spans()->add(index, base, block);
-      for (uint32_t at = 0; at < span_bytes(index); at += 1u << kChunkShift)
-        __atomic_store_n(&space.chunk(base + at), ((span + 1) << 6) | index, __ATOMIC_RELAXED);
+      try {
+        space.small->add(space.offset_of(base), index, span);
+      } catch (...) {
+        zone.spans()->drop(span);
+        zone.heap().release(block);
+        throw;
+      }
+      zone.open(block, span_bytes(index));
     }
     note_peak();
   }
@@ -185,10 +210,10 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
 }
 
 plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, void** address) {
-  const uint32_t granules = granules_of(request.bytes);
+  Zone& zone = zone_for(request, false);
+  const uint32_t granules = std::max(granules_of(request.bytes), zone.least_granules());
   const uint32_t align =
       std::max<uint32_t>(1, static_cast<uint32_t>(request.alignment >> core::kGranuleShift));
-  Zone& zone = zone_for(request, false);
   if (!zone.lock().try_lock()) {
     if (&zone == large_ && request.bytes <= kShardMax) found_taken();
     zone.lock().lock();
@@ -216,16 +241,16 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
 
 void Pool::open_small(const void* address, uint32_t index) {
   Space& space = *index_.find(address);
-  space.live->open(space.offset_of(address), index);
+  space.small->open(space.offset_of(address), index);
 }
 
 // A small block leaves its owner; false when it is not live.
 bool Pool::close_small(Space& space, const void* address) {
-  const uint32_t entry = __atomic_load_n(&space.chunk(address), __ATOMIC_RELAXED);
   const uint64_t offset = space.offset_of(address);
-  LiveMap::Mark* mark = entry != 0 ? space.live->find(offset, entry & 63) : nullptr;
+  const auto entry = space.small->entry(offset);
+  SmallTable::Mark* const mark = entry ? space.small->find(offset, entry.index()) : nullptr;
   if (mark == nullptr) return false;
-  LiveMap::close(*mark);
+  SmallTable::close(*mark);
   return true;
 }
 
@@ -236,22 +261,39 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
   if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]] {
     const HotLane& hot = hot_lane;
     if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
-      const uint32_t entry = __atomic_load_n(
-          small_chunks_.load(std::memory_order_relaxed) + (offset >> kChunkShift), __ATOMIC_RELAXED);
-      LiveMap::Mark* mark =
-          entry != 0 ? small_live_.load(std::memory_order_relaxed)->find(offset, entry & 63) : nullptr;
-      if (mark != nullptr && hot.lane->push(entry & 63, address)) [[likely]] {
-        LiveMap::close(*mark);
+      const SmallTable& table = *small_table_.load(std::memory_order_relaxed);
+      const auto entry = table.entry(offset);
+      SmallTable::Mark* const mark = entry ? table.find(offset, entry.index()) : nullptr;
+      if (mark != nullptr && hot.lane->push(entry.index(), address)) [[likely]] {
+        SmallTable::close(*mark);
         return PLAT_POOL_OK;
       }
     }
   }
+  if (release_plain(address, stream)) return PLAT_POOL_OK;
   return release_slow(index_.find(address), address, stream);
+}
+
+// The same for a free.
+inline bool Pool::release_plain(void* address, plat_stream stream) {
+  if (!plain_.load(std::memory_order_relaxed)) return false;
+  Space* const space = index_.find(address);
+  if (space == nullptr || space->small != nullptr) return false;
+  const uint16_t domain = streams_.domain_of(stream);
+  if (domain == UINT16_MAX) return false;
+  const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
+  Zone& zone = *space->zone;
+  std::lock_guard guard(zone.lock());
+  const uint32_t block = zone.find(*space, address);
+  if (block == core::kNoBlock) return false;
+  zone.close(*space, block);
+  zone.heap().release(block, domain, batch);
+  return true;
 }
 
 plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream stream) {
   if (address == nullptr) return PLAT_POOL_OK;
-  if (space == nullptr || (space->live != nullptr && !close_small(*space, address))) return unknown(address);
+  if (space == nullptr || (space->small != nullptr && !close_small(*space, address))) return unknown(address);
   if (tool_.listening()) tool_.block_removed(address);
   if (shared_count_.load(std::memory_order_relaxed) != 0 && defer_shared(address, stream))
     return PLAT_POOL_OK;
@@ -272,28 +314,28 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
     const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
     {
       std::lock_guard guard(zone.lock());
-      const uint32_t block = zone.take(*space, address);
+      const uint32_t block = zone.find(*space, address);
       if (block == core::kNoBlock) return unknown(address);
-      zone.close_taken(block);
+      zone.close(*space, block);
       zone.heap().release(block, domain, batch);
     }
     return PLAT_POOL_OK;
   }
-  const uint32_t entry = __atomic_load_n(&space->chunk(address), __ATOMIC_RELAXED);
-  if (entry == 0) return unknown(address);
+  const auto entry = space->small->entry(space->offset_of(address));
+  if (!entry) return unknown(address);
   if (options_.thread_cache != 0 && &zone == small_) {
     if (ThreadCache* cache = thread_cache_of(*this)) {
       Lane* lane = lane_of(*cache, stream);
       if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
-      if (!lane->push(entry & 63, address)) {
-        flush_lane(*lane, entry & 63, (cache_capacity(entry & 63) + 1) / 2);
-        lane->push(entry & 63, address);
+      if (!lane->push(entry.index(), address)) {
+        flush_lane(*lane, entry.index(), (cache_capacity(entry.index()) + 1) / 2);
+        lane->push(entry.index(), address);
       }
       return PLAT_POOL_OK;
     }
   }
   std::lock_guard guard(zone.lock());
-  return_block(zone, (entry >> 6) - 1, entry & 63, address, domain);
+  return_block(zone, entry.span(), entry.index(), address, domain);
   return PLAT_POOL_OK;
 }
 
@@ -343,7 +385,7 @@ Zone* Pool::tag_zone(uint16_t tag, bool small) {
   std::lock_guard guard(zones_mutex_);
   Zone*& zone = tags_[(uint32_t{tag} << 1) | small];
   if (zone == nullptr) {
-    zones_.push_back(std::make_unique<Zone>(tag, small));
+    zones_.push_back(std::make_unique<Zone>(tag, small, options_.source == PLAT_POOL_SOURCE_CALLER));
     zone = zones_.back().get();
   }
   return zone;

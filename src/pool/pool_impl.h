@@ -77,6 +77,8 @@ class Pool final : public plat_pool {
   uint64_t segment_bytes(uint64_t bytes) const { return ((bytes + 31) & ~uint64_t{31}) + tail_; }
   uint32_t granules_of(uint64_t bytes) const;
 
+  bool allocate_plain(const Request& request, void** address);
+  bool release_plain(void* address, plat_stream stream);
   plat_pool_status allocate_slow(const Request& request, uint64_t segment, void** address);
   plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
@@ -92,6 +94,7 @@ class Pool final : public plat_pool {
   Lane* lane_of(ThreadCache& cache, plat_stream stream);
   void flush_lane(Lane& lane, uint32_t index, uint32_t count);
   void flush_cache(ThreadCache& cache);
+  uint32_t span_of(const void* small_block) const;
   void return_block(Zone& zone, uint32_t span, uint32_t index, void* address, uint16_t domain);
   void drop_span(Zone& zone, uint32_t span);
   void live_blocks(Zone& zone, const Span& span, std::vector<const void*>& out);
@@ -138,11 +141,12 @@ class Pool final : public plat_pool {
   uint64_t id_ = 0;
   uint32_t tail_ = 32;
   std::atomic<uint64_t> key_{UINT64_MAX};  // equals id_ while the fast path is open
+  // Nobody listens and no block is used by several streams: the short way is open for large blocks.
+  std::atomic<bool> plain_{false};
   // The first space of the small zone, for the fast path.
   std::atomic<uint64_t> small_base_{0};
   std::atomic<uint64_t> small_bytes_{0};
-  std::atomic<uint32_t*> small_chunks_{nullptr};
-  std::atomic<LiveMap*> small_live_{nullptr};
+  std::atomic<SmallTable*> small_table_{nullptr};
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;

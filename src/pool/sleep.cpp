@@ -215,7 +215,7 @@ plat_pool_status Pool::reset() {
       if (zone.heap().block(id).state == core::BlockState::kLive) live.push_back(id);
     for (uint32_t id : live) {
       if (tool_.listening()) regions.push_back(zone.address_of(id));
-      zone.close(id);
+      zone.close(zone.space_of(zone.heap().block(id).start), id);
       zone.heap().release(id);
     }
   });

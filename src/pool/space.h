@@ -10,54 +10,48 @@
 #include <vector>
 
 #include "core/range_block.h"
-#include "pool/live_map.h"
+#include "pool/small_table.h"
 #include "pool/source.h"
 
 namespace plat::pool {
 
 class Zone;
 
-// Where spans are, a table by chunk tells the span and the class of any small block: four bytes for 32 KiB.
-inline constexpr uint32_t kChunkShift = 15;
-
 struct Space {
-  Space(Zone* owner, char* start, uint64_t size, uint32_t granule, bool paged)
-      : zone(owner), base(start), bytes(size), first_granule(granule) {
-    chunks.reset(static_cast<uint32_t*>(
-        std::calloc((size >> kChunkShift) + 1, sizeof(uint32_t))));  // touched only where spans are
-    if (paged) pages.reset(static_cast<void**>(std::calloc(size / kPageBytes, sizeof(void*))));
+  // Throws std::bad_alloc.
+  Space(Zone* owner, char* start, uint64_t size, uint32_t granule, uint32_t shift, bool with_spans,
+        bool paged)
+      : zone(owner), base(start), bytes(size), first_granule(granule), chunk_shift(shift) {
+    if (with_spans)
+      small = std::make_unique<SmallTable>(size);
+    else
+      starts = zeroed<uint32_t>((size >> shift) + 1);
+    if (paged) pages = zeroed<void*>(size / kPageBytes);
   }
-  bool contains(const void* address) const {
-    return static_cast<uint64_t>(static_cast<const char*>(address) - base) < bytes;
-  }
-  uint32_t& chunk(const void* address) {
-    return chunks.get()[static_cast<uint64_t>(static_cast<const char*>(address) - base) >> kChunkShift];
-  }
+  bool contains(const void* address) const { return offset_of(address) < bytes; }
+  // The block, plus one, that starts in the chunk of the address: blocks here are longer than chunks.
+  uint32_t& start_at(const void* address) { return starts[offset_of(address) >> chunk_shift]; }
   uint64_t offset_of(const void* address) const {
     return static_cast<uint64_t>(static_cast<const char*>(address) - base);
   }
   uint32_t granule_of(const void* address) const {
-    return first_granule +
-           static_cast<uint32_t>(static_cast<uint64_t>(static_cast<const char*>(address) - base) >>
-                                 core::kGranuleShift);
+    return first_granule + static_cast<uint32_t>(offset_of(address) >> core::kGranuleShift);
   }
   char* address_of(uint32_t granule) const {
     return base + (static_cast<uint64_t>(granule - first_granule) << core::kGranuleShift);
   }
 
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
   Zone* const zone;
   char* const base;
   const uint64_t bytes;
   const uint32_t first_granule;
-  std::unique_ptr<uint32_t[], Free> chunks;  // zeroed lazily by the system: untouched parts cost nothing
-  std::unique_ptr<void*[], Free> pages;      // the handle behind each page, page sources only
-  std::unique_ptr<LiveMap> live;             // where spans are cut from it
-  uint32_t first_block = 0;                  // of the heap
-  bool gone = false;                         // given back to the device
-  void* tool_heap = nullptr;                 // what an mstx tool knows it by
+  const uint32_t chunk_shift;
+  Lazy<void*> pages;                  // the handle behind each page, page sources only
+  Lazy<uint32_t> starts;              // where no spans are
+  std::unique_ptr<SmallTable> small;  // where spans are cut from it
+  uint32_t first_block = 0;           // of the heap
+  bool gone = false;                  // given back to the device
+  void* tool_heap = nullptr;          // what an mstx tool knows it by
 };
 
 class SpaceIndex {

@@ -6,6 +6,7 @@
 namespace plat::pool {
 
 namespace {
+constexpr uint32_t kDepotCaches = 4;  // how many threads' caches it holds
 uint32_t store_of(uint16_t domain, uint32_t index) { return (uint32_t{domain} << 8) | index; }
 }  // namespace
 
@@ -38,6 +39,8 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count
       }
     }
   }
+  auto& depot = depot_[index];
+  for (; got < count && !depot.empty(); depot.pop_back()) out[got++] = depot.back();
   while (got < count && partial_[index] != kNoSpan) {
     Span& span = spans_[partial_[index]];
     const uint32_t id = partial_[index];
@@ -56,12 +59,37 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count
   return got;
 }
 
+uint32_t Spans::stow(uint32_t index, void** blocks, uint32_t count) {
+  auto& depot = depot_[index];
+  const uint32_t room = kDepotCaches * cache_capacity(index);
+  if (depot.capacity() == 0) depot.reserve(room);
+  count = std::min(count, room - static_cast<uint32_t>(depot.size()));
+  depot.insert(depot.end(), blocks, blocks + count);
+  out_bytes_ -= uint64_t{count} * class_bytes(index);
+  out_blocks_ -= count;
+  return count;
+}
+
+void Spans::unstow(uint32_t index, std::vector<void*>& out) {
+  auto& depot = depot_[index];
+  out.assign(depot.begin(), depot.end());
+  out_bytes_ += depot.size() * class_bytes(index);
+  out_blocks_ += depot.size();
+  depot.clear();
+}
+
+uint64_t Spans::depot_bytes() const {
+  uint64_t bytes = 0;
+  for (uint32_t index = 0; index < kClasses; ++index) bytes += depot_[index].size() * class_bytes(index);
+  return bytes;
+}
+
 uint32_t Spans::give(uint32_t id, void* address, bool* twice) {
   Span& span = spans_[id];
   const uint32_t bytes = class_bytes(span.index);
-  const auto offset = static_cast<uint64_t>(static_cast<char*>(address) - span.base);
-  const auto slot = static_cast<uint32_t>(offset / bytes);
-  *twice = offset % bytes != 0 || slot >= span.total || (span.bits[slot / 64] >> (slot % 64) & 1) != 0;
+  const auto offset = static_cast<uint32_t>(static_cast<char*>(address) - span.base);
+  const uint32_t slot = offset / bytes;
+  *twice = slot * bytes != offset || slot >= span.total || (span.bits[slot / 64] >> (slot % 64) & 1) != 0;
   if (*twice) return kNoSpan;
   span.bits[slot / 64] |= uint64_t{1} << (slot % 64);
   out_bytes_ -= bytes;
@@ -147,6 +175,7 @@ void Spans::clear() {
   recycled_.clear();
   partial_.fill(kNoSpan);
   deferred_.clear();
+  for (auto& depot : depot_) depot.clear();
   out_bytes_ = out_blocks_ = deferred_bytes_ = 0;
 }
 

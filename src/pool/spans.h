@@ -1,6 +1,7 @@
 // Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a
 // bitmap beside it that says which are free. Threads take and return blocks in batches, so this is off the
-// fast path.
+// fast path. What threads return goes to a depot first, and what they take comes from it, so that blocks
+// which wander from one thread to another do not trouble their spans.
 //
 // Blocks that were freed on a stream wait in a store of that stream, usable on it at once, until the stream
 // has passed them. Everything here happens under the lock of the zone that the spans are cut from.
@@ -34,6 +35,10 @@ class Spans {
 
   // Up to `count` blocks of a class for `domain`; fewer when the spans are used up.
   uint32_t take(uint32_t index, uint16_t domain, void** out, uint32_t count);
+  // The depot takes up to `count` blocks that nobody uses; how many it had room for.
+  uint32_t stow(uint32_t index, void** blocks, uint32_t count);
+  // The depot is emptied into `out`; each must be given back now.
+  void unstow(uint32_t index, std::vector<void*>& out);
   // A block comes back; the span is told by the chunk table. Returns a span that is now empty and should go,
   // or kNoSpan.
   // `*twice` is set when the block was free already or is no block.
@@ -56,6 +61,7 @@ class Spans {
   uint64_t out_bytes() const { return out_bytes_; }  // handed out, thread caches included
   uint64_t out_blocks() const { return out_blocks_; }
   uint64_t deferred_bytes() const { return deferred_bytes_; }
+  uint64_t depot_bytes() const;
   uint64_t bookkeeping_bytes() const { return spans_.capacity() * sizeof(Span); }
 
  private:
@@ -70,6 +76,7 @@ class Spans {
   std::vector<Span> spans_;
   std::vector<uint32_t> recycled_;
   std::array<uint32_t, kClasses> partial_;
+  std::array<std::vector<void*>, kClasses> depot_;
   std::unordered_map<uint32_t, std::vector<Deferred>> deferred_;  // by domain and class
   uint64_t out_bytes_ = 0;
   uint64_t out_blocks_ = 0;

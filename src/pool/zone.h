@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/address_table.h"
 #include "core/range_heap.h"
 #include "pool/lock.h"
 #include "pool/space.h"
@@ -17,9 +16,13 @@ namespace plat::pool {
 
 class Zone {
  public:
-  Zone(uint16_t tag, bool with_spans) : tag_(tag) {
+  // Where blocks may be shorter than a chunk, chunks are granules.
+  Zone(uint16_t tag, bool with_spans, bool short_blocks = false)
+      : tag_(tag), chunk_shift_(short_blocks ? core::kGranuleShift : kChunkShift) {
     if (with_spans) spans_ = std::make_unique<Spans>();
   }
+  // The least that a block may have: no two start in one chunk.
+  uint32_t least_granules() const { return 1u << (chunk_shift_ - core::kGranuleShift); }
 
   SpinLock& lock() { return lock_; }
   core::RangeHeap& heap() { return heap_; }
@@ -29,23 +32,40 @@ class Zone {
   // Adds a space of at most `bytes`; `backed` for a block of the device that is there as a whole. Null when 2
   // TiB are used up.
   Space* add_space(char* base, uint64_t bytes, bool backed);
-  Space& space_of(uint32_t granule) const;
+  Space& space_of(uint32_t granule) const {
+    // Most zones have one or two.
+    if (granule >= spaces_.back()->first_granule) return *spaces_.back();
+    if (granule < spaces_[1]->first_granule) return *spaces_.front();
+    return search(granule);
+  }
   void* address_of(uint32_t block) {
     return space_of(heap_.block(block).start).address_of(heap_.block(block).start);
   }
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
 
   // A block was placed / goes: keeps the chunk table and the counts. `asked` is what the caller wanted.
-  void* open(uint32_t block, uint64_t asked);
-  void close(uint32_t block);
-  void close_taken(uint32_t block) {
+  void* open(uint32_t block, uint64_t asked) {
+    const core::Block& record = heap_.block(block);
+    Space& space = space_of(record.start);
+    char* const address = space.address_of(record.start);
+    if (spans_ == nullptr) space.start_at(address) = block + 1;
+    set_asked(block, asked);
+    used_granules_.store(used_granules() + record.size, std::memory_order_relaxed);
+    ++live_blocks_;
+    return address;
+  }
+  void close(Space& space, uint32_t block) {
+    if (spans_ == nullptr) space.start_at(space.address_of(heap_.block(block).start)) = 0;
     used_granules_.store(used_granules() - heap_.block(block).size, std::memory_order_relaxed);
     --live_blocks_;
   }
-  // The live block that starts at the address; kNoBlock when there is none. take() forgets it too, for a
-  // free.
-  uint32_t find(const Space& space, const void* address) const { return table_.find(key_of(space, address)); }
-  uint32_t take(const Space& space, const void* address) { return table_.remove(key_of(space, address)); }
+  // The live block that starts at the address; kNoBlock when there is none. Not where spans are.
+  uint32_t find(Space& space, const void* address) const {
+    const uint32_t block = space.start_at(address) - 1;  // of an empty chunk: kNoBlock
+    if (block == core::kNoBlock || space.address_of(heap_.block(block).start) != address)
+      return core::kNoBlock;
+    return block;
+  }
   uint64_t asked(uint32_t block) const {
     return heap_.block(block).free_prev | (static_cast<uint64_t>(heap_.block(block).free_next) << 32);
   }
@@ -64,25 +84,21 @@ class Zone {
 
   // May be read without the lock, for an estimate.
   uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
-  uint64_t table_bytes() const { return table_.bookkeeping_bytes(); }
+  uint64_t table_bytes() const;
   uint64_t live_blocks() const { return live_blocks_; }
   std::atomic<bool> asleep{false};
 
  private:
+  Space& search(uint32_t granule) const;
   uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
-  // Blocks start at granules: anything else gets a key that no block has.
-  static uint32_t key_of(const Space& space, const void* address) {
-    return reinterpret_cast<uint64_t>(address) % core::kGranuleBytes == 0 ? space.granule_of(address)
-                                                                          : UINT32_MAX;
-  }
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
   std::vector<std::unique_ptr<Space>> spaces_;
   std::atomic<uint64_t> used_granules_{0};
-  core::AddressTable table_;  // first granule of a live block -> the block
   uint64_t live_blocks_ = 0;
-  uint16_t tag_;
+  const uint16_t tag_;
+  const uint32_t chunk_shift_;
 };
 
 }  // namespace plat::pool

@@ -222,5 +222,27 @@ TEST_F(PoolTest, ForgetsEverythingOnReset) {
   EXPECT_EQ(stats().reserved_bytes, 0u);
 }
 
+// They are placed beside blocks that are longer than a chunk of the table that finds them again.
+TEST_F(PoolTest, FindsShortBlocksWithLongAlignments) {
+  create();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 40; ++i) {
+    void* block = nullptr;
+    ASSERT_EQ(
+        plat_pool_alloc_aligned(pool, 1 + 700 * static_cast<uint64_t>(i), uint64_t{64_KiB} << i % 4, &block),
+        PLAT_POOL_OK);
+    ASSERT_EQ(reinterpret_cast<uint64_t>(block) % (uint64_t{64_KiB} << i % 4), 0u);
+    blocks.push_back(block);
+    blocks.push_back(take(33000));
+  }
+  for (void* block : blocks) ASSERT_EQ(plat_pool_resize(pool, block, 1), PLAT_POOL_OK);
+  for (void* block : blocks) {
+    EXPECT_EQ(plat_pool_free(pool, static_cast<char*>(block) + 512), PLAT_POOL_NOT_OWNED);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED);
+  }
+  EXPECT_EQ(stats().used_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace plat::test

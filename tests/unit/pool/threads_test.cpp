@@ -62,5 +62,22 @@ TEST_F(PoolTest, ServesThreadsThatFreeEachOthersBlocks) {
   EXPECT_EQ(stats().reserved_bytes, 0u);
 }
 
+TEST_F(PoolTest, GetsBackWhatAnotherThreadFreed) {
+  create();
+  std::vector<void*> blocks(64);
+  uint64_t maps = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = take(100 + 500 * i);
+    std::thread([&] {
+      for (void* block : blocks) EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    }).join();
+    if (round == 0) maps = stats().maps;
+  }
+  EXPECT_EQ(stats().maps, maps) << "the same memory did for all rounds";
+  EXPECT_EQ(stats().live_blocks, 0u);
+  EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK);
+  EXPECT_EQ(stats().reserved_bytes, 0u) << "what lay ready for other threads went too";
+}
+
 }  // namespace
 }  // namespace plat::test

@@ -1,0 +1,153 @@
+// SmallTable: from any address of a space that spans are cut from to its span and class, and whether a live
+// block starts there, so that a free of anything else is noticed: a second free, an address inside a block, a
+// block that a thread cache holds.
+//
+// One record for each chunk of 32 KiB has both, so that a free touches one line of it, however many blocks
+// there are. A mark is a byte of its own: setting and clearing it needs no locked instruction. Classes with
+// too many blocks for the record have an array of marks beside it.
+//
+// Records are touched, and arrays made, as spans come. An array is used again and never freed: a wrong free
+// that comes while a span goes may still look at it. add() and remove() need the lock of the zone, the rest
+// none.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "pool/size_class.h"
+#include "pool/source.h"
+
+namespace plat::pool {
+
+// A table that the system zeroes where it is touched: the rest costs nothing. Throws std::bad_alloc.
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+template <class T>
+using Lazy = std::unique_ptr<T[], FreeMemory>;
+template <class T>
+Lazy<T> zeroed(uint64_t count) {
+  void* const memory = std::calloc(count, sizeof(T));
+  if (memory == nullptr) throw std::bad_alloc();
+  return Lazy<T>(static_cast<T*>(memory));
+}
+
+inline constexpr uint32_t kChunkShift = 15;
+
+class SmallTable {
+ public:
+  using Mark = std::atomic<uint8_t>;
+  // Which span an address is in, and of which class; false as a whole when in none.
+  struct Entry {
+    uint32_t word = 0;
+    explicit operator bool() const { return word != 0; }
+    uint32_t span() const { return (word >> kIndexBits) - 1; }
+    uint32_t index() const { return word & ((1u << kIndexBits) - 1); }
+  };
+
+  // Throws std::bad_alloc.
+  explicit SmallTable(uint64_t bytes)
+      : chunks_(zeroed<Chunk>((bytes >> kChunkShift) + 1)),
+        more_(zeroed<std::atomic<Mark*>>((bytes >> kChunkShift) + 1)) {}
+  SmallTable(const SmallTable&) = delete;
+  SmallTable& operator=(const SmallTable&) = delete;
+
+  // A span comes or goes; offsets are from the start of the space. Throws std::bad_alloc.
+  void add(uint64_t offset, uint32_t index, uint32_t span) {
+    if (is_fine(index)) more_[offset >> kChunkShift].store(array_for(index), std::memory_order_release);
+    set(offset, index, ((span + 1) << kIndexBits) | index);
+  }
+  void remove(uint64_t offset, uint32_t index) {
+    set(offset, index, 0);
+    if (is_fine(index)) spare_[index].push_back(more_[offset >> kChunkShift].load());
+  }
+
+  Entry entry(uint64_t offset) const {
+    return Entry{chunks_[offset >> kChunkShift].entry.load(std::memory_order_acquire)};
+  }
+  // The mark of a live block, to be cleared when it goes; null when no live block starts there.
+  Mark* find(uint64_t offset, uint32_t index) const {
+    Mark* const mark = place(offset, index);
+    return mark != nullptr && mark->load(std::memory_order_relaxed) != 0 ? mark : nullptr;
+  }
+  void open(uint64_t offset, uint32_t index) { place(offset, index)->store(1, std::memory_order_relaxed); }
+  static void close(Mark& mark) { mark.store(0, std::memory_order_relaxed); }
+
+  uint64_t bookkeeping_bytes(uint64_t backed_bytes) const {
+    return (backed_bytes >> kChunkShift) * sizeof(Chunk) + array_bytes_;
+  }
+
+ private:
+  static constexpr uint32_t kIndexBits = 6;
+  static_assert(kClasses <= 1u << kIndexBits);
+  static constexpr uint32_t kCoarse = 16;  // the first class whose marks are in the record
+  static constexpr uint32_t kMarks = 28;
+  static_assert(span_bytes(kCoarse) / class_bytes(kCoarse) <= kMarks);
+
+  struct Chunk {
+    std::atomic<uint32_t> entry;
+    std::array<Mark, kMarks> marks;  // by the number of the block in its span
+  };
+  static_assert(sizeof(Chunk) == 32, "two to a line");
+
+  struct Shape {
+    uint32_t reciprocal;  // instead of a division: what rounds it up is too little to matter inside a span
+    uint32_t bytes;
+    uint32_t count;  // of blocks in a span
+  };
+  static constexpr std::array<Shape, kClasses> kShapes = [] {
+    std::array<Shape, kClasses> all{};
+    for (uint32_t index = 0; index < kClasses; ++index)
+      all[index] = {static_cast<uint32_t>((uint64_t{1} << 32) / class_bytes(index) + 1), class_bytes(index),
+                    span_bytes(index) / class_bytes(index)};
+    return all;
+  }();
+
+  static bool is_fine(uint32_t index) { return index < kCoarse; }
+  // Null where no block of the class can start.
+  Mark* place(uint64_t offset, uint32_t index) const {
+    const auto inside = static_cast<uint32_t>(offset & (span_bytes(index) - 1));
+    const Shape& shape = kShapes[index];
+    const auto number = static_cast<uint32_t>((uint64_t{inside} * shape.reciprocal) >> 32);
+    if (number * shape.bytes != inside || number >= shape.count) return nullptr;
+    const uint64_t chunk = offset >> kChunkShift;
+    return is_fine(index) ? more_[chunk].load(std::memory_order_acquire) + number
+                          : &chunks_[chunk].marks[number];
+  }
+  void set(uint64_t offset, uint32_t index, uint32_t word) {
+    for (uint64_t end = offset + span_bytes(index); offset < end; offset += uint64_t{1} << kChunkShift) {
+      Chunk& chunk = chunks_[offset >> kChunkShift];
+      for (Mark& mark : chunk.marks) mark.store(0, std::memory_order_relaxed);
+      chunk.entry.store(word, std::memory_order_release);
+    }
+  }
+  Mark* array_for(uint32_t index) {
+    const uint32_t count = kShapes[index].count;
+    auto& spare = spare_[index];
+    if (spare.empty()) {
+      // Room for all of them, so that remove() cannot fail.
+      if (++arrays_[index] > spare.capacity()) spare.reserve(2 * arrays_[index]);
+      made_.push_back(std::make_unique<Mark[]>(count));
+      array_bytes_ += count;
+      return made_.back().get();
+    }
+    Mark* const array = spare.back();
+    spare.pop_back();
+    for (uint32_t i = 0; i < count; ++i) array[i].store(0, std::memory_order_relaxed);
+    return array;
+  }
+
+  Lazy<Chunk> chunks_;
+  Lazy<std::atomic<Mark*>> more_;  // by chunk
+  std::vector<std::unique_ptr<Mark[]>> made_;
+  std::array<std::vector<Mark*>, kCoarse> spare_;
+  std::array<uint64_t, kCoarse> arrays_{};  // made, by class
+  uint64_t array_bytes_ = 0;
+};
+
+}  // namespace plat::pool
