@@ -1,4 +1,5 @@
-// Copies against memcpy on the same host buffers: warm, on contiguous and on scattered pages; and cold.
+// Copies against memcpy on the same host buffers: warm, on contiguous and on scattered pages, in one place
+// and walking; and cold.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,8 +45,12 @@ void* allocate_scattered(size_t size) {
   return block;
 }
 
-char* host_buffer(size_t size) {
-  char* buffer = static_cast<char*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
+enum class Pages { Any, Small };
+
+char* host_buffer(size_t size, Pages pages = Pages::Any) {
+  const size_t whole = (size + 4095) / 4096 * 4096;
+  char* buffer = static_cast<char*>(std::aligned_alloc(4096, whole));
+  if (pages == Pages::Small) madvise(buffer, whole, MADV_NOHUGEPAGE);
   std::memset(buffer, 1, size);
   return buffer;
 }
@@ -66,6 +71,39 @@ void warm(size_t size, char* one, char* two) {
             [&](int) { std::memcpy(two, one, size); });
     check(aclrtFree(block));
   }
+}
+
+// Short copies that walk over a large block on scattered pages, each in another page than the one before.
+// Theirs walk in the same way over memory in 4 KiB pages, which is what the kernel gives us for device
+// memory: else the processor's look-up of addresses would be most of what is compared.
+void walk(size_t size, size_t block_bytes) {
+  const size_t pages = block_bytes / kHuge;
+  char* one = host_buffer(block_bytes, Pages::Small);
+  char* two = host_buffer(block_bytes, Pages::Small);
+  void* block = allocate_scattered(block_bytes);
+  check(aclrtMemcpy(block, block_bytes, one, block_bytes, ACL_MEMCPY_HOST_TO_DEVICE));
+  // Page after page, and in each a little further than the last time.
+  const auto place = [&](int step) {
+    const size_t turn = static_cast<size_t>(step) / pages;
+    return static_cast<size_t>(step) % pages * kHuge + turn * size % kHuge;
+  };
+  const int repeats = static_cast<int>(std::min<size_t>(block_bytes / size, 8192));
+  const std::string what = std::to_string(size) + " walking over " + std::to_string(pages) + " pages";
+  compare(
+      (what + " H2D").c_str(), 21, repeats,
+      [&](int i) {
+        check(aclrtMemcpy(static_cast<char*>(block) + place(i), size, one, size, ACL_MEMCPY_HOST_TO_DEVICE));
+      },
+      [&](int i) { std::memcpy(two + place(i), one, size); });
+  compare(
+      (what + " D2H").c_str(), 21, repeats,
+      [&](int i) {
+        check(aclrtMemcpy(two, size, static_cast<char*>(block) + place(i), size, ACL_MEMCPY_DEVICE_TO_HOST));
+      },
+      [&](int i) { std::memcpy(two, one + place(i), size); });
+  check(aclrtFree(block));
+  std::free(one);
+  std::free(two);
 }
 
 // First writes, against first touches of a memory file by the kernel.
@@ -162,6 +200,8 @@ int main() {
   for (const size_t size : {size_t{64}, size_t{4096}, size_t{65536}, size_t{1} << 20, size_t{16} << 20,
                             size_t{64} << 20, size_t{256} << 20})
     warm(size, one, two);
+  for (const size_t size : {size_t{4096}, size_t{65536}})
+    for (const size_t block : {size_t{64} << 20, size_t{256} << 20}) walk(size, block);
   cold(one);
   enqueue();
   overlap();

@@ -35,6 +35,29 @@ inline Result<> check_copy(const void* dst, size_t destMax, const void* src, siz
   return blame_copy(dst, destMax, src, count, kind);
 }
 
+// What most copies are: with memory that this thread has copied with before. Does all that copy_now does, or
+// nothing.
+inline bool copy_again(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+  const Runtime* runtime = acl::detail::current.load(std::memory_order_acquire);
+  const int device = stream::Runtime::known_device_of_process();
+  if (runtime == nullptr || device < 0 || acl::is_stale_child() || fault::armed()) return false;
+  if (dst == nullptr || src == nullptr || count > destMax ||
+      static_cast<unsigned>(kind) > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE)
+    return false;
+  return runtime->copies.now_again({va_of(dst), va_of(src), count, kind}, static_cast<uint32_t>(device));
+}
+
+[[gnu::noinline]] aclError copy_now(void* dst, size_t destMax, const void* src, size_t count,
+                                    aclrtMemcpyKind kind) {
+  return entry("aclrtMemcpy", [&](Runtime& runtime) -> Result<> {
+    if (count == 0) return {};
+    PLAT_TRY(check_copy(dst, destMax, src, count, kind));
+    if (dst == src) return {};
+    PLAT_ASSIGN(device, acl::current_device(runtime));
+    return runtime.copies.now({va_of(dst), va_of(src), count, kind}, device);
+  });
+}
+
 Result<> queue_copy(Runtime& runtime, void* dst, size_t destMax, const void* src, size_t count,
                     aclrtMemcpyKind kind, aclrtStream stream) {
   if (count == 0) return {};
@@ -83,19 +106,16 @@ Result<> want_descriptor_kind(aclrtMemcpyKind kind) {
 extern "C" {
 
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
-  return entry("aclrtMemcpy", [&](Runtime& runtime) -> Result<> {
-    if (count == 0) return {};
-    PLAT_TRY(check_copy(dst, destMax, src, count, kind));
-    if (dst == src) return {};
-    PLAT_ASSIGN(device, acl::current_device(runtime));
-    return runtime.copies.now({va_of(dst), va_of(src), count, kind}, device);
-  });
+  if (copy_again(dst, destMax, src, count, kind)) [[likely]]
+    return ACL_SUCCESS;
+  return copy_now(dst, destMax, src, count, kind);
 }
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
-  return entry("aclrtMemcpyAsync",
-               [&](Runtime& runtime) { return queue_copy(runtime, dst, destMax, src, count, kind, stream); });
+  return acl::quick_entry("aclrtMemcpyAsync", [&](Runtime& runtime) {
+    return queue_copy(runtime, dst, destMax, src, count, kind, stream);
+  });
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count,

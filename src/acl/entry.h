@@ -9,11 +9,13 @@
 #pragma once
 
 #include <exception>
+#include <utility>
 
 #include "acl/acl_base.h"
 #include "acl/runtime.h"
 #include "device/fault.h"
 #include "device/report.h"
+#include "os/uncancelled.h"
 #include "rules/rules.h"
 
 namespace plat::acl {
@@ -39,9 +41,9 @@ template <class Body>
   return code_of(body());
 }
 
-// entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> { ... })
+// A call that neither waits nor asks the system for anything, unless it says so itself (os/uncancelled.h).
 template <class Body>
-aclError entry(const char* function, Body&& body) {
+aclError quick_entry(const char* function, Body&& body) {
   const report::CallScope scope(function);
   if (is_stale_child()) [[unlikely]]
     return report::raise(stale_child_error());
@@ -55,6 +57,13 @@ aclError entry(const char* function, Body&& body) {
   } catch (...) {
     return report::raise(exception_error("unknown exception"));
   }
+}
+
+// entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> { ... })
+template <class Body>
+aclError entry(const char* function, Body&& body) {
+  const os::Uncancelled whole;
+  return quick_entry(function, std::forward<Body>(body));
 }
 
 // Argument checks that many calls share.

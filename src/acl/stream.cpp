@@ -21,9 +21,9 @@ namespace {
 stream::Runtime& streams() { return stream::Runtime::instance(); }
 StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
 
-// Pools give idle memory back when a stream has been waited for.
+// Pools give idle memory back when a stream has been waited for, also if its work had errors.
 Result<> settled(Runtime& runtime, Result<> waited) {
-  if (waited) runtime.pools.synchronized(streams());
+  runtime.pools.synchronized(streams());
   return waited;
 }
 

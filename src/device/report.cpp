@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "os/uncancelled.h"
 
 namespace plat::report {
 
@@ -62,6 +63,7 @@ Recent& recent_failure() {
 }
 
 void write_line(std::string line) {
+  const os::Uncancelled whole;
   line += '\n';
   int fd = STDERR_FILENO;
   std::string file;

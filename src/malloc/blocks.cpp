@@ -37,7 +37,7 @@ std::optional<vmm::SubBlocks::Block> SmallRegion::block_at(Va va) const {
     if (bits == 0) continue;
     const uint64_t first = word * 64 + 63 - static_cast<uint64_t>(std::countl_zero(bits));
     const uint64_t tag = tags_[first].load(std::memory_order_acquire);
-    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes};
+    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes, &tags_[first], tag};
     if (va - block.start >= block.size_bytes) return std::nullopt;
     return block;
   }

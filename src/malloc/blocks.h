@@ -46,7 +46,7 @@ class LargeBlock final : public vmm::SubBlocks {
   std::optional<Block> block_at(Va) const override {
     const uint64_t word = tag_.load(std::memory_order_acquire);
     if (word == 0) return std::nullopt;
-    return Block{Va{start_.load(std::memory_order_relaxed)}, PackedTag::unpack(word).bytes};
+    return Block{Va{start_.load(std::memory_order_relaxed)}, PackedTag::unpack(word).bytes, &tag_, word};
   }
 
   void open(Va start, const BlockTag& tag, Pages pages) {

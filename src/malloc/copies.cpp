@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "device/report.h"
+#include "os/uncancelled.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -16,14 +17,6 @@ Result<> queued(const char* function, const Step& step) {
   if (!result) [[unlikely]]
     result.error().detail += fmt::format(" (queued by {})", function);
   return result;
-}
-
-Mover::Claim claim_of(aclrtMemcpyKind kind) {
-  Mover::Claim claim;
-  claim.target_on_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE ||
-                           kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE;
-  claim.source_on_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-  return claim;
 }
 
 const char* name_of(Place place) {
@@ -135,6 +128,7 @@ Result<> Copies::queue(const CopyRequest& copy, const Queue& queue) const {
   if (copy.target == copy.source || resolved->waits) {
     PLAT_ASSIGN(stream, queue.streams.resolve(queue.stream));
     if (copy.target == copy.source) return {};
+    const os::Uncancelled wait;
     PLAT_TRY(queue.streams.synchronize(stream));
     return mover_.copy(copy.target, copy.source, copy.size_bytes, queue.device, claim_of(copy.kind));
   }

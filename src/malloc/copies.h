@@ -38,6 +38,12 @@ class Copies {
   };
 
   Result<> now(const CopyRequest& copy, uint32_t device) const;
+  // The same between the host and a page that this thread has copied with before. False: it is not that, and
+  // nothing was done.
+  bool now_again(const CopyRequest& copy, uint32_t device) const {
+    return !segments_.are_checked() &&
+           mover_.copy_again(copy.target, copy.source, copy.size_bytes, device, claim_of(copy.kind));
+  }
   Result<> queue(const CopyRequest& copy, const Queue& queue) const;
   // The addresses are read from where target and source point when the copy runs.
   struct Indirect {
@@ -77,6 +83,15 @@ class Copies {
   Result<> queue_fill_words(Va target, uint64_t count, uint32_t value, const Queue& queue) const;
 
  private:
+  // What the kind says of the two addresses.
+  static Mover::Claim claim_of(aclrtMemcpyKind kind) {
+    Mover::Claim claim;
+    claim.target_on_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE ||
+                             kind == ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE;
+    claim.source_on_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
+    return claim;
+  }
+
   enum class Direction : uint8_t { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice };
   struct Resolved {
     Direction direction;

@@ -188,7 +188,8 @@ Error DeviceHeap::not_a_block(Va va) {
   const vmm::Reservation* range = index == vmm::kNone ? nullptr : space.reservation(index);
   const vmm::PageEntry entry = space.entry(va);
   const bool mapped = entry.tag() == vmm::PageEntry::Mapped;
-  if (range != nullptr && !mapped)
+  // Not a block that another thread is freeing at this moment.
+  if (range != nullptr && !range->internal && !mapped)
     return error(RuleId::FreeOtherKind,
                  fmt::format("{:#x} is in a range of aclrtReserveMemAddress", va.value));
   if (mapped) {

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "device/report.h"
-#include "malloc/bulk.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -103,8 +102,6 @@ Result<> write_cold(const Chunk& chunk, const std::byte* source) {
   return {};
 }
 
-std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
-
 }  // namespace
 
 // Adds what is known of memory that is no longer there.
@@ -195,13 +192,17 @@ bool Mover::copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t dev
   if (!pin) return false;
   device::Bank& owner = bank(pin.bank());
   if (!owner.is_committed(pin.page())) return false;
+  vmm::Shortcuts::remember(space, pin.mapping(), device, owner, pin.block());
   std::byte* memory = owner.page_memory(pin.page()) + (on_device.value & (kPageBytes - 1));
-  to_device ? std::memcpy(memory, host(source), size_bytes) : std::memcpy(host(target), memory, size_bytes);
+  to_device ? copy_in_cache(memory, host(source), size_bytes)
+            : copy_in_cache(host(target), memory, size_bytes);
   return true;
 }
 
 Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
-  if (copy_in_page(target, source, size_bytes, device, claim)) return {};
+  if (copy_again(target, source, size_bytes, device, claim) ||
+      copy_in_page(target, source, size_bytes, device, claim))
+    return {};
   const bool to_device = locator_.is_device_address(target);
   const bool from_device = locator_.is_device_address(source);
   if (claim.target_on_device && !to_device) [[unlikely]]

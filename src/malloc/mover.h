@@ -8,7 +8,9 @@
 
 #include <functional>
 
+#include "malloc/bulk.h"
 #include "malloc/locate.h"
+#include "vmm/shortcuts.h"
 #include "vmm/translate.h"
 
 namespace plat::memory {
@@ -31,6 +33,26 @@ class Mover {
   // The same for the common case, between the host and one page of a device. False when it is another one, or
   // anything is wrong with it; then nothing was done.
   bool copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const;
+  // And for a page that this thread has used before; see vmm/shortcuts.h. In line: this is what short copies
+  // cost.
+  bool copy_again(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
+    const vmm::AddressSpace& space = heap_.vmm().space();
+    if (!claim.source_on_device && !space.is_device_address(source)) {
+      const vmm::Shortcuts::Use use(space, target, size_bytes, device);
+      if (use.memory() != nullptr) [[likely]] {
+        copy_in_cache(use.memory(), host(source), size_bytes);
+        return true;
+      }
+    }
+    if (!claim.target_on_device && !space.is_device_address(target)) {
+      const vmm::Shortcuts::Use use(space, source, size_bytes, device);
+      if (use.memory() != nullptr) [[likely]] {
+        copy_in_cache(host(target), use.memory(), size_bytes);
+        return true;
+      }
+    }
+    return false;
+  }
   // Rows of `width` bytes.
   struct Area {
     Va target;
@@ -52,6 +74,7 @@ class Mover {
   Result<> check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
 
  private:
+  static std::byte* host(Va va) { return static_cast<std::byte*>(pointer_of(va)); }
   Result<> check_peers(Va target, Va source) const;
   Result<> settle(const vmm::PinnedRange& range) const;
   Result<vmm::PinnedRange> take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;

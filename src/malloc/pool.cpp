@@ -14,7 +14,7 @@ std::optional<vmm::SubBlocks::Block> PoolSegment::block_at(Va va) const {
   const uint64_t size_bytes = live_[first].load(std::memory_order_acquire);
   const Va chunk{start.load(std::memory_order_relaxed) + uint64_t{first} * kPageBytes};
   if (size_bytes == 0 || va - chunk >= size_bytes) return std::nullopt;
-  return Block{chunk, size_bytes};
+  return Block{chunk, size_bytes, &live_[first], size_bytes};
 }
 
 void PoolSegment::open(Va chunk, uint64_t size_bytes) {

@@ -93,6 +93,11 @@ class Pool {
 
   PoolAttributes attributes;
   uint64_t max_bytes() const { return max_bytes_; }
+  // Whether the pool may grow by so much, as far as its own limit goes.
+  bool could_hold(uint64_t size_bytes) const {
+    return size_bytes <= max_bytes_ &&
+           align_up(size_bytes, core::kPageBytes) <= max_bytes_ - std::min(reserved_, max_bytes_);
+  }
   uint64_t reserved_bytes() const { return reserved_; }
   uint64_t used_bytes() const { return used_; }
   uint64_t reserved_peak = 0;

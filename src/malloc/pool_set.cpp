@@ -131,8 +131,12 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runti
     if (size_bytes > pool->max_bytes())
       return fail(RuleId::PoolExhausted, "size", "asked for {} bytes, the pool has {}", size_bytes,
                   pool->max_bytes());
-    PLAT_ASSIGN(allocated, pool->allocate(size_bytes, streams, resolved));
-    allocation = allocated;
+    auto allocated = pool->allocate(size_bytes, streams, resolved);
+    // It was the device that had nothing left; other pools may keep memory that nobody uses.
+    if (!allocated && pool->could_hold(size_bytes) && reclaim_locked(pool->bank(), streams))
+      allocated = pool->allocate(size_bytes, streams, resolved);
+    if (!allocated) return forward(allocated.error());
+    allocation = *allocated;
     blocks_[allocation.start.value] = handle;
     block_count_.store(blocks_.size(), std::memory_order_release);
   }
@@ -278,6 +282,10 @@ void PoolSet::synchronized(const stream::Runtime& streams) {
 
 bool PoolSet::reclaim(uint32_t bank, const stream::Runtime& streams) {
   const std::lock_guard lock(mutex_);
+  return reclaim_locked(bank, streams);
+}
+
+bool PoolSet::reclaim_locked(uint32_t bank, const stream::Runtime& streams) {
   uint64_t before = 0;
   uint64_t after = 0;
   for (auto& [handle, pool] : pools_) {

@@ -47,6 +47,7 @@ class PoolSet {
  private:
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
+  bool reclaim_locked(uint32_t bank, const stream::Runtime& streams);
   void free_locked(Pool& pool, Va va, const char* how);
   Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Runtime& streams,
                          stream::StreamId stream);

@@ -63,9 +63,13 @@ class HandleTable {
     std::lock_guard stripe(stripe_of(id & kIndexMask));
     if (slot->generation != generation_of(id) || !slot->object) return nullptr;
     ++slot->generation;
+    removals_.fetch_add(1, std::memory_order_release);
     free_.push_back(static_cast<uint32_t>(id & kIndexMask));
     return std::move(slot->object);
   }
+
+  // How many were removed so far: while it stays, what was found is there.
+  uint64_t removals() const { return removals_.load(std::memory_order_acquire); }
 
   std::vector<std::shared_ptr<T>> all() const {
     std::lock_guard lock(grow_mutex_);
@@ -107,6 +111,7 @@ class HandleTable {
   mutable std::mutex grow_mutex_;  // guards used_ and free_; taken before a stripe
   std::vector<uint32_t> free_;
   uint32_t used_ = 0;
+  std::atomic<uint64_t> removals_{0};
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};
   mutable std::array<Stripe, 16> stripes_;  // each guards the slots of its index modulo 16
 };

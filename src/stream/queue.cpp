@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/fault.h"
+#include "os/uncancelled.h"
 #include "rules/rules.h"
 #include "stream/report.h"
 #include "stream/scheduler.h"
@@ -26,7 +27,7 @@ struct Frame {
   const Stream* stream;
   Frame* outer;
 };
-thread_local Frame* t_frame = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Frame* t_frame = nullptr;
 
 // What a fault plan puts in front of work: the stream stands still, from when it gets here.
 struct Delay {
@@ -140,6 +141,7 @@ bool Stream::runs_here() const {
 }
 
 Stream::Turn Stream::run(size_t items_max) {
+  const os::Uncancelled whole;  // this may be a thread of the client's
   {
     std::lock_guard lock(mutex_);
     state_ = State::Running;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rules/rules.h"
+#include "stream/last_stream.h"
 #include "stream/stream.h"
 
 namespace plat::stream {
@@ -153,11 +154,19 @@ Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
 
 template <class Step>
 Result<Position> Runtime::push(StreamId id, Step&& step) {
-  const auto stream = find_for_work(id);
-  if (!stream) return forward(stream.error());
-  auto position = (*stream)->push(std::forward<Step>(step));
-  scheduler_->drive();
-  return position;
+  const LastStream::Key key{serial_, id.value, streams_.removals()};
+  const auto give = [&](Stream& stream) {
+    auto position = stream.push(std::forward<Step>(step));
+    scheduler_->drive();
+    return position;
+  };
+  Stream* last = LastStream::find(key);
+  if (last != nullptr && t_current.runtime == serial_ && last->traits().context == t_current.context)
+      [[likely]]
+    return give(*last);
+  PLAT_ASSIGN(stream, find_for_work(id));
+  if (id.value != 0) LastStream::keep(key, stream);  // 0 is another stream in each context
+  return give(*stream);
 }
 
 Result<Position> Runtime::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }

@@ -80,11 +80,20 @@ class Runtime {
   Result<> reset_device(int device);
   Result<> reset_device_force(int device);
   Result<int> current_device() const {
-    // A context that was there is there still, unless one was closed since.
-    if (t_current.runtime == serial_ &&
-        t_current.closed_plus_one == contexts_closed_.load(std::memory_order_acquire) + 1) [[likely]]
-      return t_current.device;
+    if (const int device = known_device(); device >= 0) [[likely]]
+      return device;
     return find_device();
+  }
+  // -1 when it must be looked up. A context that was there is there still, unless one was closed since.
+  int known_device() const {
+    const bool known = t_current.runtime == serial_ &&
+                       t_current.closed_plus_one == contexts_closed_.load(std::memory_order_acquire) + 1;
+    return known ? t_current.device : -1;
+  }
+  // That of the process, without making one.
+  static int known_device_of_process() {
+    const Runtime* made = instance_.load(std::memory_order_acquire);
+    return made != nullptr ? made->known_device() : -1;
   }
   Result<ContextId> create_context(int device);
   Result<> destroy_context(ContextId id);

@@ -16,9 +16,11 @@ namespace {
 // AddressSanitizer's shadow ends 2 GiB above 16 TiB.
 constexpr uint64_t kFirstAutomatic = device::kWindowStart + 4_GiB;
 constexpr uint64_t kSetAsideBytes = 256_GiB;  // ThreadSanitizer leaves 1.5 TiB to the whole program
+
+std::atomic<uint64_t> g_serial{0};
 }  // namespace
 
-AddressSpace::AddressSpace() : granules_(new std::atomic<uint32_t>[kGranules]()) {
+AddressSpace::AddressSpace() : granules_(new std::atomic<uint32_t>[kGranules]()), serial_(++g_serial) {
   if (os::fixed_addresses_allowed()) {
     window_.add(kFirstAutomatic, device::kWindowEnd);
     overflow_.add(device::kWindowEnd, kOverflowEnd);
@@ -27,7 +29,14 @@ AddressSpace::AddressSpace() : granules_(new std::atomic<uint32_t>[kGranules]())
   set_aside_ = os::reserve_address(0, kSetAsideBytes);
   if (set_aside_ == 0) return;
   set_aside_bytes_ = kSetAsideBytes;
+  widen(set_aside_, set_aside_bytes_);
   window_.add(set_aside_, set_aside_ + set_aside_bytes_);
+}
+
+void AddressSpace::widen(uint64_t start, uint64_t size_bytes) {
+  if (start < lowest_.load(std::memory_order_relaxed)) lowest_.store(start, std::memory_order_relaxed);
+  const uint64_t end = start + size_bytes;
+  if (end > highest_.load(std::memory_order_relaxed)) highest_.store(end, std::memory_order_relaxed);
 }
 
 AddressSpace::~AddressSpace() {
@@ -155,6 +164,7 @@ Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, 
     return fail(RuleId::OutOfAddresses, "size", "no room to keep account of {} at {:#x}",
                 format_bytes(size_bytes), start);
   }
+  widen(start, size_bytes);
   range->internal = false;
   range->from_window = from_window;
   range->huge_page_flag = false;

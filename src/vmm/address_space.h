@@ -47,6 +47,9 @@ class SubBlocks {
   struct Block {
     Va start;
     uint64_t size_bytes = 0;
+    // While it holds the value, this block is there; nullptr when nothing tells.
+    const std::atomic<uint64_t>* tag = nullptr;
+    uint64_t tag_value = 0;
   };
   // The live block around `va`; nothing when that part is free.
   virtual std::optional<Block> block_at(Va va) const = 0;
@@ -71,6 +74,7 @@ struct alignas(64) Mapping {
   std::atomic<uint16_t> bank{0};
   std::atomic<bool> host_access{false};  // the host was granted access, or owns the memory
   std::atomic<MappingKind> kind{MappingKind::Client};
+  mutable std::atomic<uint64_t> life{0};  // and which threads may remember it: see shortcuts.cpp
 };
 static_assert(sizeof(Mapping) == 64);
 
@@ -101,9 +105,15 @@ class AddressSpace {
   // Whether device memory may lie there, now or at another time: programs and the kernel place nothing of
   // their own in the window.
   bool is_device_address(Va va) const {
+    // All that was ever reserved lies between two addresses, and nearly all memory of the host outside.
+    if (va.value < lowest_.load(std::memory_order_relaxed) ||
+        va.value >= highest_.load(std::memory_order_relaxed)) [[likely]]
+      return false;
     return (va.value >= device::kWindowStart && va.value < kOverflowEnd) || is_set_aside(va.value) ||
            reservation_at(va) != kNone;
   }
+  // Tells address spaces apart in what threads remember.
+  uint64_t serial() const { return serial_; }
   // kNone when the address belongs to no reservation.
   uint32_t reservation_at(Va va) const;
   const Reservation* reservation(uint32_t index) const { return reservations_.find(index); }
@@ -148,6 +158,7 @@ class AddressSpace {
   bool hold(uint64_t start, uint64_t size_bytes);
   void let_go(uint64_t start, uint64_t size_bytes);
   core::RangeAllocator& window_of(uint64_t start);
+  void widen(uint64_t start, uint64_t size_bytes);
   bool covers_granule(const Reservation& range, uint64_t granule) const;
   void paint(uint32_t index, bool live);
 
@@ -160,6 +171,9 @@ class AddressSpace {
   // Where fixed addresses are not to be had: addresses that the system chose once, and that play the window.
   uint64_t set_aside_ = 0;
   uint64_t set_aside_bytes_ = 0;
+  std::atomic<uint64_t> lowest_{device::kWindowStart};
+  std::atomic<uint64_t> highest_{kOverflowEnd};
+  const uint64_t serial_;
   uint64_t reserved_bytes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "os/memory.h"
 #include "rules/rules.h"
+#include "vmm/shortcuts.h"
 #include "vmm/vmm.h"
 
 namespace plat::vmm {
@@ -183,6 +184,11 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
   if (!mapping.users.compare_exchange_strong(nobody, Mapping::kClosing, std::memory_order_acq_rel))
     return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", nobody,
                 size_bytes, start);
+  if (const uint32_t users = Shortcuts::forget(mapping); users != 0) {
+    mapping.users.store(0, std::memory_order_release);
+    return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", users,
+                size_bytes, start);
+  }
   const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
     space_.store(Va{start + at}, space_.vacant(reservation, Va{start + at}));

@@ -76,8 +76,7 @@ class PagePin {
     if (users < 0 || !mapping.users.compare_exchange_strong(users, users + 1, std::memory_order_acquire))
       return;
     mapping_ = &mapping;
-    if (space.entry(start).raw == entry.raw && may_access(mapping, device) &&
-        holds(mapping, start, size_bytes))
+    if (space.entry(start).raw == entry.raw && may_access(mapping, device) && holds(start, size_bytes))
       entry_ = entry;
   }
   PagePin(const PagePin&) = delete;
@@ -89,17 +88,21 @@ class PagePin {
   explicit operator bool() const { return entry_.tag() == PageEntry::Mapped; }
   uint32_t bank() const { return entry_.bank(); }
   uint32_t page() const { return entry_.page(); }
+  const Mapping& mapping() const { return *mapping_; }
+  // The block around the range, where the mapping is cut into blocks.
+  const SubBlocks::Block* block() const { return block_ ? &*block_ : nullptr; }
 
  private:
-  static bool holds(const Mapping& mapping, Va start, uint64_t size_bytes) {
-    const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed);
+  bool holds(Va start, uint64_t size_bytes) {
+    const SubBlocks* blocks = mapping_->sub_blocks.load(std::memory_order_relaxed);
     if (blocks == nullptr) return true;
-    const auto block = blocks->block_at(start);
-    return block && size_bytes <= block->size_bytes - (start - block->start);
+    block_ = blocks->block_at(start);
+    return block_ && size_bytes <= block_->size_bytes - (start - block_->start);
   }
 
   const Mapping* mapping_ = nullptr;
   PageEntry entry_;
+  std::optional<SubBlocks::Block> block_;
 };
 
 // What an address that no range can be taken at looks like, for messages: "reserved, but nothing is mapped

@@ -138,7 +138,13 @@ RULE_KEPT(DeviceProcesses, {"PLAT_NODE", "shared"}) { EXPECT_OK(aclrtSetDevice(0
 
 RULE_BROKEN(DeviceForked) {
   EXPECT_OK(aclrtSetDevice(0));
-  Peer child([](Channel&) {
+  void* block = nullptr;
+  char byte = 1;
+  EXPECT_OK(aclrtMalloc(&block, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  const auto copy = [&] { return aclrtMemcpy(block, 1, &byte, 1, ACL_MEMCPY_HOST_TO_DEVICE); };
+  for (int i = 0; i < 3; ++i) EXPECT_OK(copy());
+  Peer child([&](Channel&) {
+    EXPECT_BREAKS(copy());  // the parent's thread knew the way
     int32_t device = 0;
     EXPECT_BREAKS(aclrtGetDevice(&device));
     void* va = nullptr;
@@ -150,9 +156,17 @@ RULE_BROKEN(DeviceForked) {
 RULE_KEPT(DeviceForked, {"PLAT_NODE", "shared"}) {
   Memory m;
   m.map();
+  const char parents = 'p', childs = 'c';
+  char back = 0;
+  for (int i = 0; i < 3; ++i) EXPECT_OK(aclrtMemcpy(m.va, 1, &parents, 1, ACL_MEMCPY_HOST_TO_DEVICE));
   Peer child([&](Channel&) {
     EXPECT_OK(aclInit(nullptr));
     Memory mine;
+    EXPECT_NE(aclrtMemcpy(mine.va, 1, &childs, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    mine.map();
+    for (int i = 0; i < 3; ++i) EXPECT_OK(aclrtMemcpy(mine.va, 1, &childs, 1, ACL_MEMCPY_HOST_TO_DEVICE));
+    EXPECT_OK(aclrtUnmapMem(mine.va));
+    EXPECT_NE(aclrtMemcpy(mine.va, 1, &childs, 1, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
     mine.map();
     size_t free_bytes = 0, total_bytes = 0;
     EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
@@ -162,6 +176,8 @@ RULE_KEPT(DeviceForked, {"PLAT_NODE", "shared"}) {
   size_t free_bytes = 0, total_bytes = 0;
   EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
   EXPECT_EQ(total_bytes - free_bytes, 2_MiB);
+  EXPECT_OK(aclrtMemcpy(&back, 1, m.va, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  EXPECT_EQ(back, parents);
 }
 
 RULE_BROKEN(ProductSupport, {"PLAT_PRODUCT", "200i-a2-rc"}) {

@@ -52,6 +52,31 @@ struct Pools : ::testing::Test {
   std::atomic<bool> gate{false};
 };
 
+// The device has 64 MiB: what one pool keeps and nobody uses, another may have.
+TEST_F(Pools, AFullDeviceTakesIdleMemoryOfOtherPools) {
+  const uint64_t hoarder = pools.create(0, 64_MiB).value();
+  const uint64_t keep = 64_MiB;
+  ASSERT_TRUE(pools.set(hoarder, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &keep));
+  std::vector<Va> blocks;
+  for (int i = 0; i < 32; ++i) blocks.push_back(pools.allocate(hoarder, 2_MiB, streams, one).value());
+  const auto refused = pools.allocate(pool, 2_MiB, streams, two);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().rule, RuleId::PoolExhausted);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(pools.free(blocks[static_cast<size_t>(i)], streams, one));
+  sync(one);
+  EXPECT_EQ(tiny.free_bytes(), 0U) << "kept below the threshold";
+  const Va taken = allocate(6_MiB, two);
+  // What is in use is never taken, and the pool's own limit stays one.
+  EXPECT_FALSE(pools.allocate(pool, 6_MiB, streams, two));
+  EXPECT_EQ(pools.allocate(pool, 12_MiB, streams, two).error().rule, RuleId::PoolExhausted);
+  ASSERT_TRUE(pools.free(taken, streams, two));
+  for (size_t i = 4; i < blocks.size(); ++i) ASSERT_TRUE(pools.free(blocks[i], streams, one));
+  sync(one);
+  sync(two);
+  ASSERT_TRUE(pools.destroy(hoarder, streams));
+  EXPECT_EQ(tiny.free_bytes(), 64_MiB);
+}
+
 TEST_F(Pools, TheSameStreamReusesAtOnce) {
   block(one);
   const Va first = allocate(2_MiB, one);

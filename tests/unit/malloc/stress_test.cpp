@@ -1,6 +1,7 @@
 // Many threads that allocate, copy, check and free, and some that do all of it wrongly.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <random>
 #include <thread>
 
@@ -71,6 +72,35 @@ TEST(Stress, MistakesBesideOrderlyWorkStayErrors) {
   }
   done = true;
   wild.join();
+  EXPECT_EQ(tiny.free_bytes(), 64_MiB);
+}
+
+// One free wins, whichever thread it is in; the other is told, and the memory comes back once.
+TEST(Stress, TwoThreadsFreeOneLargeBlock) {
+  testing::TinyDevice tiny;
+  std::barrier together(2);
+  Va block;
+  std::atomic<int> freed{0};
+  const auto worker = [&](bool allocates) {
+    for (int round = 0; round < 300; ++round) {
+      if (allocates) block = tiny.malloc(4_MiB).value();
+      together.arrive_and_wait();
+      const auto result = tiny.free(block);
+      if (result) {
+        ++freed;
+      } else {  // depending on how far the other has come
+        const RuleId rule = result.error().rule;
+        EXPECT_TRUE(rule == RuleId::FreeTwice || rule == RuleId::FreeUnknown);
+      }
+      together.arrive_and_wait();
+      if (allocates) {
+        EXPECT_EQ(freed.exchange(0), 1) << "round " << round;
+      }
+    }
+  };
+  std::thread other(worker, false);
+  worker(true);
+  other.join();
   EXPECT_EQ(tiny.free_bytes(), 64_MiB);
 }
 

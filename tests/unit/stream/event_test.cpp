@@ -171,6 +171,25 @@ TEST_P(EventTest, EventsAreLimitedButForExtendedOnes) {
   EXPECT_OK(runtime.create_event(EventKind::Plain, 0));
 }
 
+// What was refused is not counted, and what was counted comes back once.
+TEST_P(EventTest, RefusalsLeaveTheCountAlone) {
+  runtime.set_limits(8, 3);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_BREAKS(EventFlags, runtime.create_event(EventKind::Flagged, 0x4000));
+    EXPECT_BREAKS(EventFlagSupport, runtime.create_event(EventKind::Extended, kEventIpc));
+  }
+  std::thread([&] { EXPECT_BREAKS(NoContext, runtime.create_event(EventKind::Plain, 0)); }).join();
+  for (int round = 0; round < 3; ++round) {
+    std::vector<EventId> events;
+    for (int i = 0; i < 3; ++i) events.push_back(make_event());
+    for (int i = 0; i < 5; ++i) EXPECT_BREAKS(EventLimit, runtime.create_event(EventKind::Plain, 0));
+    for (const EventId event : events) {
+      EXPECT_OK(runtime.destroy_event(event));
+      EXPECT_BREAKS(EventHandle, runtime.destroy_event(event));
+    }
+  }
+}
+
 TEST_P(EventTest, MeasuresTime) {
   const StreamId stream = make_stream();
   const EventId start = make_event(EventKind::Extended, kEventTimeLine);

@@ -133,6 +133,26 @@ TEST_P(StreamTest, FailureModeIsSetOnce) {
   EXPECT_BREAKS(StreamFailureModeOnce, runtime.set_failure_mode(StreamId{}, 0));
 }
 
+// A thread remembers the stream it used last; not longer than it is there, and not in another context.
+TEST_P(StreamTest, AStreamThatAnotherThreadDestroyedIsFoundNoMore) {
+  const StreamId stream = make_stream();
+  const auto give = [&] { return runtime.enqueue(stream, []() -> Result<> { return {}; }); };
+  for (int i = 0; i < 3; ++i) EXPECT_OK(give());
+  const ContextId here = runtime.current_context().value();
+  ASSERT_TRUE(runtime.create_context(0));
+  EXPECT_BREAKS(StreamContext, give());
+  EXPECT_OK(runtime.set_current_context(here));
+  EXPECT_OK(give());
+  std::thread([&] {
+    EXPECT_OK(runtime.set_current_context(here));
+    EXPECT_OK(runtime.destroy_stream(stream, Remaining::Finish));
+  }).join();
+  EXPECT_BREAKS(StreamHandle, give());
+  const StreamId next = make_stream();  // in the same place, under another id
+  EXPECT_BREAKS(StreamHandle, give());
+  EXPECT_OK(runtime.enqueue(next, []() -> Result<> { return {}; }));
+}
+
 TEST_P(StreamTest, DestroyWaitsForWork) {
   const StreamId stream = make_stream();
   std::atomic<int> ran{0};

@@ -1,0 +1,109 @@
+#include "vmm/shortcuts.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "os/barrier.h"
+
+namespace plat::vmm {
+
+constinit thread_local Shortcuts* Shortcuts::own_ = nullptr;
+
+namespace {
+
+// The life of a mapping is a number that grows, and below it who remembers the mapping: nobody, one thread by
+// its number, or several. A second thread changes it for the first, who then looks again.
+constexpr uint64_t kNobody = 0;
+constexpr uint64_t kSeveral = 0xFFFF;
+constexpr unsigned kWhoBits = 16;
+
+uint64_t who_of(uint64_t life) { return life & kSeveral; }
+uint64_t with(uint64_t life, uint64_t who) { return life >> kWhoBits << kWhoBits | who; }
+uint64_t next(uint64_t life) { return ((life >> kWhoBits) + 1) << kWhoBits; }
+
+std::atomic<Shortcuts*> g_first{nullptr};  // of all threads; none is ever freed
+std::atomic<uint32_t> g_count{0};
+constinit thread_local bool t_ended = false;
+
+}  // namespace
+
+struct ShortcutsEnd {
+  ~ShortcutsEnd() {
+    t_ended = true;
+    Shortcuts* own = std::exchange(Shortcuts::own_, nullptr);
+    own->claimed_.store(false, std::memory_order_release);
+  }
+};
+
+Shortcuts* Shortcuts::claim() {
+  if (t_ended || !os::has_process_barrier()) return nullptr;
+  Shortcuts* own = g_first.load(std::memory_order_acquire);
+  for (; own != nullptr; own = own->next_)
+    if (!own->claimed_.load(std::memory_order_relaxed) &&
+        !own->claimed_.exchange(true, std::memory_order_acquire))
+      break;
+  if (own == nullptr) {
+    own = new (std::nothrow) Shortcuts;
+    if (own == nullptr) return nullptr;
+    own->number_ = static_cast<uint16_t>(std::min<uint64_t>(g_count.fetch_add(1) + 1, kSeveral));
+    own->next_ = g_first.load(std::memory_order_relaxed);
+    while (!g_first.compare_exchange_weak(own->next_, own, std::memory_order_acq_rel)) {
+    }
+  }
+  thread_local ShortcutsEnd end;
+  (void)end;
+  own_ = own;
+  return own;
+}
+
+const Shortcuts::Shortcut* Shortcuts::find(uint64_t who, Va va) {
+  for (const Shortcut& known : table_)
+    if (known.covers(who, va)) return latest_ = &known;
+  return nullptr;
+}
+
+void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint32_t device,
+                         device::Bank& bank, const SubBlocks::Block* block) {
+  if (block != nullptr && block->tag == nullptr) return;  // nothing tells when it ends
+  Shortcuts* own = own_ != nullptr ? own_ : claim();
+  if (own == nullptr) return;
+  uint64_t life = mapping.life.load(std::memory_order_relaxed);
+  while (who_of(life) != own->number_ && who_of(life) != kSeveral) {
+    const uint64_t shared = with(life, who_of(life) == kNobody ? own->number_ : kSeveral);
+    if (mapping.life.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+  }
+  const uint64_t start =
+      block != nullptr ? block->start.value : mapping.start.load(std::memory_order_relaxed);
+  const uint64_t size_bytes =
+      block != nullptr ? block->size_bytes : mapping.size_bytes.load(std::memory_order_relaxed);
+  // In the place of what was known of the same block in an earlier life, if anything was.
+  const uint64_t who = owner_of(space, device);
+  auto place = std::find_if(own->table_.begin(), own->table_.end(), [&](const Shortcut& known) {
+    return known.owner == who && known.start < start + size_bytes && start < known.end;
+  });
+  if (place == own->table_.end()) place = own->table_.begin() + own->oldest_++ % own->table_.size();
+  *place = {who,
+            start,
+            start + size_bytes,
+            &bank,
+            &mapping,
+            life,
+            block != nullptr ? block->tag : &mapping.life,
+            block != nullptr ? block->tag_value : life};
+  own->latest_ = &*place;
+}
+
+uint32_t Shortcuts::forget(Mapping& mapping) {
+  const uint64_t life = mapping.life.load(std::memory_order_relaxed);
+  if (who_of(life) == kNobody) return 0;
+  mapping.life.store(next(life), std::memory_order_release);
+  if (own_ != nullptr && who_of(life) == own_->number_ && own_->number_ != kSeveral)
+    return 0;                                      // this thread alone, and it is here
+  uint32_t users = os::process_barrier() ? 0 : 1;  // without it nothing is certain
+  for (Shortcuts* at = g_first.load(std::memory_order_acquire); at != nullptr; at = at->next_)
+    if (at->used_.load(std::memory_order_acquire) == &mapping) ++users;
+  return users;
+}
+
+}  // namespace plat::vmm
