@@ -29,6 +29,12 @@ inline aclrtDrvMemHandle physical(size_t size, aclrtPhysicalMemProp prop = devic
 
 inline char* offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }
 
+inline void* malloc_device(size_t size = 4096) {
+  void* block = nullptr;
+  EXPECT_OK(aclrtMalloc(&block, size, ACL_MEM_MALLOC_HUGE_FIRST));
+  return block;
+}
+
 // Device 0 and 1 open, 16 MiB reserved, a handle of 2 MiB.
 struct Memory {
   void* va = nullptr;
