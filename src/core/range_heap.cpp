@@ -199,12 +199,6 @@ uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
   return carve(id, start, size);
 }
 
-uint32_t RangeHeap::allocate_fitting(uint32_t size, uint16_t domain, uint32_t rest) {
-  const uint32_t id = find(size, domain, kAllLooks, kNextLooks);
-  if (id == kNoBlock || blocks_[id].size - size > rest) return kNoBlock;
-  return carve(id, blocks_[id].start, size);
-}
-
 [[gnu::flatten]] void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
   Block& block = blocks_[id];
   assert(block.state == BlockState::kLive);

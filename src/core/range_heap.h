@@ -63,8 +63,6 @@ class RangeHeap {
   // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain`
   // or of nobody; kNoBlock when none fits.
   uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain);
-  // The same at any place, but only out of a range that leaves no more than `rest` granules over.
-  uint32_t allocate_fitting(uint32_t size, uint16_t domain, uint32_t rest);
   void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
 
   // Tries to change a live block's size where it stands. The block is unchanged when it cannot.

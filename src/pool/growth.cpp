@@ -14,9 +14,9 @@ namespace plat::pool {
 namespace {
 constexpr uint64_t kLargestReservation = 128_GiB;
 constexpr uint64_t kSmallestReservation = 1_GiB;
-// On a full device, blocks from an eighth of a page on go where they spare the most pages rather than where
-// they fit best, unless they fit so well that nothing of use is left over.
-constexpr uint32_t kTightGranules = kPageBytes / 8 >> core::kGranuleShift;
+// On a full device, blocks from half a page on go where they spare the most pages rather than where they fit
+// best.
+constexpr uint32_t kTightGranules = kPageBytes / 2 >> core::kGranuleShift;
 }  // namespace
 
 uint64_t Pool::hard_limit_pages() const {
@@ -169,10 +169,7 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   std::lock_guard guard(zone.lock());
   const bool tight = tightly(zone, granules);
   *block = core::kNoBlock;
-  if (!tight)
-    *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed meanwhile
-  else if (align == 1)
-    *block = zone.heap().allocate_fitting(granules, domain, zone.least_granules());
+  if (!tight) *block = zone.heap().allocate(granules, align, domain);  // somebody may have freed meanwhile
   if (*block != core::kNoBlock) return Got::kYes;
   if (!source_->has_pages()) return grow_chunk(zone, granules, align, domain, block);
   core::RangePlan plan = zone.heap().plan(granules, align, domain, tight);

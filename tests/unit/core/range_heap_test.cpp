@@ -72,14 +72,7 @@ class HeapModel {
     const uint32_t size = 1 + static_cast<uint32_t>(random_() % (random_() % 4 == 0 ? 5 * kPage : kPage));
     const uint32_t align = 1u << (random_() % 7);
     const auto domain = static_cast<uint16_t>(random_() % 3);
-    uint32_t id = align == 1 ? heap_.allocate_fitting(size, domain, kPage / 8) : kNoBlock;
-    if (id != kNoBlock) {
-      const Block& after = heap_.block(heap_.block(id).next);
-      const bool rest = after.state == BlockState::kFree && (after.domain == 0 || after.domain == domain);
-      if (rest && after.domain == heap_.block(id).domain) ASSERT_LE(after.size, kPage / 8) << "fits badly";
-    } else {
-      id = heap_.allocate(size, align, domain);
-    }
+    uint32_t id = heap_.allocate(size, align, domain);
     if (id == kNoBlock) {
       const RangePlan plan = heap_.plan(size, align, domain, random_() % 2 == 0);
       if (!plan.found) return;
