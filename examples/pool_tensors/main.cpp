@@ -3,6 +3,7 @@
 #include <plat/pool.hpp>
 
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -17,6 +18,18 @@ void step(plat::DevicePool& pool, aclrtStream stream) {
   }
   // Freed on the stream: no wait here, although the work above may still be running.
   while (!activations.empty()) activations.pop_back();
+}
+
+// The weights come from the host, through pinned memory of the same pool.
+bool load(plat::DevicePool& pool, const plat::Buffer<float>& weights) {
+  void* staging = nullptr;
+  if (plat_pool_alloc_for(pool.get(), weights.size_bytes(), PLAT_POOL_HOST, &staging) != PLAT_POOL_OK)
+    return false;
+  std::memset(staging, 0, weights.size_bytes());
+  const aclError code = aclrtMemcpy(weights.data(), weights.size_bytes(), staging, weights.size_bytes(),
+                                    ACL_MEMCPY_HOST_TO_DEVICE);
+  plat_pool_free(pool.get(), staging);
+  return code == ACL_SUCCESS;
 }
 
 void tell(const char* when, const plat::DevicePool& pool) {
@@ -34,6 +47,7 @@ int run() {
   options.name = "tensors";
   plat::DevicePool pool(options);
   const plat::Buffer<float> weights(pool, 5'000'000);
+  if (!load(pool, weights)) return 1;
   tell("weights", pool);
   for (int i = 0; i < 10; ++i) step(pool, stream);
   tell("after ten steps", pool);

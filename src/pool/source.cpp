@@ -84,7 +84,7 @@ class BlockSource final : public Source {
   // Device calls add 32 bytes behind what they are asked for, where the product has such tails. Nothing but
   // the tail of the last block ever lies there, and with them a chunk takes whole pages and no page more.
   Got create_block(uint64_t bytes, void** base) override {
-    if (on_device_ && tail_bytes_ >= kAdded) bytes -= kAdded;
+    bytes = asked_bytes(bytes);
     aclError code = ACL_SUCCESS;
     const char* call = "";
     switch (kind_) {
@@ -105,6 +105,9 @@ class BlockSource final : public Source {
         call = "aclrtMalloc";
     }
     return code == ACL_SUCCESS ? Got::kYes : failed(call, code);
+  }
+  uint64_t asked_bytes(uint64_t bytes) const override {
+    return on_device_ && tail_bytes_ >= kAdded ? bytes - kAdded : bytes;
   }
   bool destroy_block(void* base) override {
     if (kind_ == PLAT_POOL_SOURCE_HOST) return taken("aclrtFreeHost", aclrtFreeHost(base));

@@ -30,6 +30,8 @@ class Source {
   // Block sources: whole blocks that are given back whole.
   virtual Got create_block(uint64_t, void**) { return Got::kError; }
   virtual bool destroy_block(void*) { return false; }
+  // How much of a block is asked for by name; the device adds the rest.
+  virtual uint64_t asked_bytes(uint64_t bytes) const { return bytes; }
 
   // Bytes of the device, for sizing the address space; 0 when unknown.
   virtual uint64_t total_bytes() const { return 0; }

@@ -11,7 +11,7 @@ void Pool::tell_space(Space& space) {
   const Zone& zone = *space.zone;
   const char* kind = space.small != nullptr ? "small blocks" : "large blocks";
   space.tool_heap =
-      tool_.heap_added(space.base, space.bytes, source_->device(),
+      tool_.heap_added(space.base, source_->asked_bytes(space.bytes), source_->device(),
                        zone.tag() != 0 ? fmt::format("{}: {} of tag {}", name_, kind, zone.tag())
                                        : fmt::format("{}: {}", name_, kind));
   if (tool_.listening()) refresh_key();

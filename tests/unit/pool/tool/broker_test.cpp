@@ -54,6 +54,20 @@ TEST_F(BrokerTest, HearsTheNamesOfHeapsAndRegions) {
   EXPECT_EQ(plat_pool_name_block(pool, &host, "nothing"), PLAT_POOL_NOT_OWNED);
 }
 
+TEST_F(BrokerTest, HearsOfHeapsThatEndWhereTheRequestDid) {
+  options.chunk_bytes = 4_MiB;
+  for (const plat_pool_source source :
+       {PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_CACHED, PLAT_POOL_SOURCE_MEDIA}) {
+    options.source = source;
+    create();
+    take(1_MiB);
+    ASSERT_EQ(Tool::books.heaps.size(), 1u);
+    EXPECT_EQ(Tool::books.heaps.begin()->second.size, 4_MiB - 32) << "the device adds the rest";
+    plat_pool_destroy(pool);
+    pool = nullptr;
+  }
+}
+
 TEST_F(BrokerTest, HearsOfANewSizeWithoutANewRegion) {
   create();
   void* block = take(5_MiB);
