@@ -84,7 +84,7 @@ typedef struct plat_pool_options {
   uint64_t limit_bytes;   /* most physical memory to hold, cached memory included; 0: as much as the device
                              gives */
   uint64_t initial_bytes; /* mapped at creation */
-  uint64_t chunk_bytes;   /* MALLOC, HOST, MEDIA, CACHED: size of one block; 0: 64 MiB */
+  uint64_t chunk_bytes;   /* MALLOC, HOST, MEDIA, CACHED: size of one block; 0: what is held, 2 to 64 MiB */
   void* caller_base;      /* CALLER */
   uint64_t caller_bytes;  /* CALLER */
   int32_t tail_bytes; /* bytes after the payload that belong to a block; -1: what the product's rule says */

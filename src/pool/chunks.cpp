@@ -50,7 +50,9 @@ Got Pool::grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
   const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
   const uint64_t exact = (uint64_t{granules} + align - 1) << core::kGranuleShift;
   const uint64_t need = callers ? exact : align_up(exact, kPageBytes);
-  const uint64_t chunk = options_.chunk_bytes != 0 ? options_.chunk_bytes : 64_MiB;
+  // As much again as there is: one small request does not take much, and many do not take many calls.
+  const uint64_t chunk =
+      options_.chunk_bytes != 0 ? options_.chunk_bytes : std::clamp(held_bytes_.load(), kPageBytes, 64_MiB);
   const uint64_t wanted = callers ? options_.caller_bytes : align_up(std::max(need, chunk), kPageBytes);
   Got got = Got::kNoMemory;
   for (const uint64_t bytes : {wanted, need}) {
