@@ -56,7 +56,7 @@ class ItemList {
 
  private:
   static constexpr uint32_t kBlockItems = 31;
-  static constexpr uint32_t kSparesMax = 16;
+  static constexpr uint32_t kSparesMax = 64;
   // Items begin on lines of their own.
   struct alignas(64) Block {
     T* item(uint32_t index) { return std::launder(reinterpret_cast<T*>(storage) + index); }
