@@ -164,18 +164,22 @@ TEST(Teardown, SharedMemoryStaysWithTheOthers) {
 TEST(Teardown, MeetsThreadsThatGoOn) {
   on_a_machine([] {
     std::atomic<bool> done{false};
-    const auto work = [&done] {
+    // A block that is taken back may be the other thread's at once: each writes to a part of its own.
+    const auto work = [&done](size_t part) {
+      const auto fill = [part](void* memory) {
+        (void)aclrtMemset(static_cast<char*>(memory) + part, 2048, 1, 2048);
+      };
       while (!done) {
         if (aclrtSetDevice(0) != ACL_SUCCESS) continue;
         void* block = nullptr;
         if (aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS) {
-          (void)aclrtMemset(block, 4096, 1, 4096);
+          fill(block);
           (void)aclrtFree(block);
         }
         void* mapped = map_new(2_MiB);
         aclrtDrvMemHandle handle = nullptr;
         if (mapped != nullptr && aclrtMemRetainAllocationHandle(mapped, &handle) == ACL_SUCCESS) {
-          (void)aclrtMemset(mapped, 4096, 1, 4096);
+          fill(mapped);
           (void)aclrtUnmapMem(mapped);
           (void)aclrtFreePhysical(handle);
           (void)aclrtFreePhysical(handle);
@@ -183,8 +187,8 @@ TEST(Teardown, MeetsThreadsThatGoOn) {
         }
       }
     };
-    std::thread one(work);
-    std::thread two(work);
+    std::thread one(work, 0);
+    std::thread two(work, 2048);
     for (int round = 0; round < 100; ++round) {
       (void)aclrtResetDeviceForce(0);
       EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
