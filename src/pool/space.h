@@ -19,9 +19,8 @@ class Zone;
 
 struct Space {
   // Throws std::bad_alloc.
-  Space(Zone* owner, char* start, uint64_t size, uint32_t granule, uint32_t shift, bool with_spans,
-        bool paged)
-      : zone(owner), base(start), bytes(size), first_granule(granule), chunk_shift(shift) {
+  Space(Zone* owner, char* start, uint64_t size, uint32_t shift, bool with_spans, bool paged)
+      : zone(owner), base(start), bytes(size), chunk_shift(shift) {
     if (with_spans)
       small = std::make_unique<SmallTable>(size);
     else
@@ -44,7 +43,7 @@ struct Space {
   Zone* const zone;
   char* const base;
   const uint64_t bytes;
-  const uint32_t first_granule;
+  uint32_t first_granule = 0;
   const uint32_t chunk_shift;
   Lazy<void*> pages;                  // the handle behind each page, page sources only
   Lazy<uint32_t> starts;              // where no spans are

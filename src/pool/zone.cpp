@@ -1,15 +1,18 @@
 #include "pool/zone.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace plat::pool {
 
 Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
-  const uint32_t first = heap_.append(static_cast<uint32_t>(bytes >> core::kGranuleShift), backed);
-  if (first == UINT32_MAX) return nullptr;
-  spaces_.push_back(
-      std::make_unique<Space>(this, base, bytes, first, chunk_shift_, spans_ != nullptr, !backed));
-  spaces_.back()->first_block = heap_.newest();
+  // What may fail comes before the heap knows of the addresses: it must find a space for each.
+  auto space = std::make_unique<Space>(this, base, bytes, chunk_shift_, spans_ != nullptr, !backed);
+  spaces_.reserve(spaces_.size() + 1);
+  space->first_granule = heap_.append(static_cast<uint32_t>(bytes >> core::kGranuleShift), backed);
+  if (space->first_granule == UINT32_MAX) return nullptr;
+  space->first_block = heap_.newest();
+  spaces_.push_back(std::move(space));
   return spaces_.back().get();
 }
 
