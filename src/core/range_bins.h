@@ -6,6 +6,7 @@
 // the memory that is managed: links live in the block records.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -18,26 +19,31 @@ class RangeBins {
  public:
   RangeBins() { heads_.fill(kListEnd); }
 
-  void insert(BlockTable& blocks, uint32_t id) {
-    Block& block = blocks[id];
-    const uint32_t bin = bin_of(block.size);
-    const uint32_t head = heads_[bin];
-    block.free_prev = kListEnd;
-    block.free_next = head;
-    blocks[head].free_prev = id;
-    heads_[bin] = id;
-    first_ |= 1u << (bin >> kStepBits);
-    second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
+  void insert(Block* blocks, uint32_t id) { insert(blocks, id, bin_of(blocks[id].size)); }
+  void remove(Block* blocks, uint32_t id) { unlink(blocks, id, bin_of(blocks[id].size)); }
+  void unlink(Block* blocks, uint32_t id, uint32_t bin) {
+    const uint32_t next = blocks[id].free_next;
+    const uint32_t prev = blocks[id].free_prev;
+    blocks[next].free_prev = prev;
+    blocks[prev].free_next = next;
+    if (prev != kListEnd) return;
+    heads_[bin] = next;
+    if (next == kListEnd) clear(bin);
   }
 
-  void remove(BlockTable& blocks, uint32_t id) { unlink(blocks, id, bin_of(blocks[id].size)); }
-
-  // `heir` takes the place of `id`, which leaves: in its list, if both are of the same bin.
-  void replace(BlockTable& blocks, uint32_t id, uint32_t old_size, uint32_t heir) {
-    const uint32_t bin = bin_of(old_size);
-    if (bin != bin_of(blocks[heir].size)) {
+  // The range has another size than when it was filed in `bin`.
+  void refile(Block* blocks, uint32_t id, uint32_t bin) {
+    const uint32_t now = bin_of(blocks[id].size);
+    if (now == bin) return;
+    unlink(blocks, id, bin);
+    insert(blocks, id, now);
+  }
+  // `heir` takes the place of `id`, which leaves `bin`: in its list, if it is for the same bin.
+  void inherit(Block* blocks, uint32_t id, uint32_t bin, uint32_t heir) {
+    const uint32_t now = bin_of(blocks[heir].size);
+    if (now != bin) {
       unlink(blocks, id, bin);
-      insert(blocks, heir);
+      insert(blocks, heir, now);
       return;
     }
     const uint32_t next = blocks[id].free_next;
@@ -46,13 +52,17 @@ class RangeBins {
     blocks[heir].free_prev = prev;
     blocks[next].free_prev = heir;
     blocks[prev].free_next = heir;
-    heads_[bin] = heads_[bin] == id ? heir : heads_[bin];
+    if (prev == kListEnd) heads_[bin] = heir;
   }
 
+  struct Found {
+    uint32_t id;
+    uint32_t bin;
+  };
   // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and
   // `next_looks` of the next one finds; kNoBlock when there is none. A look of zero in the own bin means all
   // of it.
-  uint32_t find(const BlockTable& blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
+  Found look(const Block* blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
     uint32_t best = kNoBlock;
     uint32_t best_size = UINT32_MAX;
@@ -62,27 +72,26 @@ class RangeBins {
       if (found >= size && found < best_size) {
         best = id;
         best_size = found;
-        if (found == size) return best;
+        if (found == size) break;
       }
       if (--looks == 0) break;
     }
-    if (best != kNoBlock) return best;
+    if (best != kNoBlock) return {best, bin};
     const uint32_t next = next_used(bin + 1);
-    if (next == kNoBin) return kNoBlock;
+    if (next == kNoBin) return {kNoBlock, kNoBin};
     looks = next_looks;
     for (uint32_t id = heads_[next]; id != kListEnd; id = blocks[id].free_next) {
-      if (blocks[id].size < best_size) {
-        best = id;
-        best_size = blocks[id].size;
-      }
+      const uint32_t found = blocks[id].size;
+      best = found < best_size ? id : best;
+      best_size = std::min(found, best_size);
       if (--looks == 0) break;
     }
-    return best;
+    return {best, next};
   }
 
   // Walks every range, largest bins first, until `visit` says stop by returning false.
   template <class Visit>
-  void walk_down(const BlockTable& blocks, Visit&& visit) const {
+  void walk_down(const Block* blocks, Visit&& visit) const {
     for (uint32_t bin = kBins; bin-- > 0;) {
       if ((second_[bin >> kStepBits] >> (bin & (kSteps - 1)) & 1u) == 0) continue;
       for (uint32_t id = heads_[bin]; id != kListEnd;) {
@@ -108,18 +117,20 @@ class RangeBins {
   static constexpr uint32_t kBins = kLevels * kSteps;
   static constexpr uint32_t kNoBin = UINT32_MAX;
 
-  void unlink(BlockTable& blocks, uint32_t id, uint32_t bin) {
-    const Block& block = blocks[id];
-    const uint32_t next = block.free_next;
-    const uint32_t prev = block.free_prev;
-    blocks[next].free_prev = prev;
-    blocks[prev].free_next = next;
-    const uint32_t head = heads_[bin] == id ? next : heads_[bin];
-    heads_[bin] = head;
+  void insert(Block* blocks, uint32_t id, uint32_t bin) {
+    const uint32_t head = heads_[bin];
+    blocks[id].free_prev = kListEnd;
+    blocks[id].free_next = head;
+    blocks[head].free_prev = id;
+    heads_[bin] = id;
+    first_ |= 1u << (bin >> kStepBits);
+    second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
+  }
+  void clear(uint32_t bin) {
     const uint32_t level = bin >> kStepBits;
-    const uint32_t steps = second_[level] & ~(uint32_t{head == kListEnd} << (bin & (kSteps - 1)));
+    const uint32_t steps = second_[level] & ~(1u << (bin & (kSteps - 1)));
     second_[level] = steps;
-    first_ &= ~(uint32_t{steps == 0} << level);
+    if (steps == 0) first_ &= ~(1u << level);
   }
 
   uint32_t next_used(uint32_t bin) const {

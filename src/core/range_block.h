@@ -1,6 +1,7 @@
 // Block and BlockTable: the records of a heap's ranges, kept beside the memory they describe and never in it.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -36,11 +37,13 @@ struct Block {
   BlockState state;
   uint8_t mark;     // the owner's byte while live
   uint16_t domain;  // while free: whose ordered work may still touch it; 0 = nobody's
+
+  bool is_idle() const { return state == BlockState::kFree && domain == 0; }
 };
 static_assert(sizeof(Block) == 32, "a million blocks must stay within one percent of what they manage");
 
 // The records of a heap in one array. It grows by doubling, which moves page tables rather than records once
-// it is large; a reference is good only until the next create().
+// it is large; a reference is good only until the next make_room().
 class BlockTable {
  public:
   BlockTable() = default;
@@ -51,17 +54,22 @@ class BlockTable {
   Block& operator[](uint32_t id) { return records_[id]; }
   const Block& operator[](uint32_t id) const { return records_[id]; }
 
-  // Throws std::bad_alloc when the host has no memory for more.
+  Block* records() { return records_; }
+  const Block* records() const { return records_; }
+
+  // What one call may need. References to records are lost; throws std::bad_alloc when the host has no memory
+  // for more, which is why every call begins with it, before it changes anything.
+  void make_room() {
+    if (!has_room()) grow();
+  }
+  bool has_room() const { return capacity_ - used_ >= kMostOfOneCall; }
   uint32_t create() {
-    if (recycled_ != kNoBlock) {
-      ++count_;
-      const uint32_t id = recycled_;
-      recycled_ = records_[id].next;
-      return id;
-    }
-    if (used_ >= capacity_) grow();
+    assert(recycled_ != kNoBlock || used_ < capacity_);
     ++count_;
-    return used_++;
+    const uint32_t id = recycled_;
+    if (id == kNoBlock) return used_++;
+    recycled_ = records_[id].next;
+    return id;
   }
 
   void recycle(uint32_t id) {
@@ -74,15 +82,16 @@ class BlockTable {
   uint64_t bookkeeping_bytes() const { return uint64_t{capacity_} * sizeof(Block); }
 
  private:
+  static constexpr uint32_t kMostOfOneCall = 4;
   void grow() {
-    const uint32_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    const uint32_t capacity = capacity_ == 1 ? 64 : capacity_ * 2;
     void* records = std::realloc(static_cast<void*>(records_), uint64_t{capacity} * sizeof(Block));
     if (records == nullptr) throw std::bad_alloc();
     records_ = static_cast<Block*>(records);
     capacity_ = capacity;
   }
   Block* records_ = nullptr;
-  uint32_t capacity_ = 0;
+  uint32_t capacity_ = 1;
   uint32_t used_ = 1;   // the first is kListEnd
   uint32_t count_ = 0;  // in use
   uint32_t recycled_ = kNoBlock;

@@ -21,6 +21,7 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
   if (last_ != kNoBlock)
     start = blocks_[last_].start + page_;  // the fence takes a page: ranges on its two sides never touch
   if (space == 0 || space > UINT32_MAX - 2 * page_ - start) return UINT32_MAX;
+  blocks_.make_room();
   const uint32_t id = blocks_.create();
   const uint32_t fence = blocks_.create();
   blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0, 0};
@@ -58,7 +59,7 @@ void RangeHeap::add_domain(uint16_t domain) {
 void RangeHeap::insert_free(uint32_t id) {
   const Block& block = blocks_[id];
   Domain& domain = domain_at(block.domain);
-  domain.bins.insert(blocks_, id);
+  domain.bins.insert(blocks_.records(), id);
   domain.granules += block.size;
   if (block.domain == 0) count_movable(whole_pages(block.start, block.size));
 }
@@ -66,7 +67,7 @@ void RangeHeap::insert_free(uint32_t id) {
 void RangeHeap::remove_free(uint32_t id) {
   const Block& block = blocks_[id];
   Domain& domain = domain_at(block.domain);
-  domain.bins.remove(blocks_, id);
+  domain.bins.remove(blocks_.records(), id);
   domain.granules -= block.size;
   if (block.domain == 0) count_movable(0 - whole_pages(block.start, block.size));
 }
@@ -129,26 +130,26 @@ void RangeHeap::file_free(uint32_t id) {
     const uint32_t old_size = blocks_[prev].size;
     separate += whole_pages(blocks_[prev].start, old_size);
     if (with_next) {
-      domain.bins.remove(blocks_, next);
+      domain.bins.remove(blocks_.records(), next);
       absorb_next(id);
     }
     absorb_next(prev);
-    domain.bins.replace(blocks_, prev, old_size, prev);
+    domain.bins.refile(blocks_.records(), prev, RangeBins::bin_of(old_size));
     id = prev;
   } else if (with_next) {
     const uint32_t old_size = blocks_[next].size;
     absorb_next(id);
-    domain.bins.replace(blocks_, next, old_size, id);
+    domain.bins.inherit(blocks_.records(), next, RangeBins::bin_of(old_size), id);
   } else {
-    domain.bins.insert(blocks_, id);
+    domain.bins.insert(blocks_.records(), id);
   }
   if (blocks_[id].domain == 0) count_movable(whole_pages(blocks_[id].start, blocks_[id].size) - separate);
 }
 
 uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
-  const uint32_t clean = idle_.bins.find(blocks_, size, own_looks, next_looks);
+  const uint32_t clean = idle_.bins.look(blocks_.records(), size, own_looks, next_looks).id;
   if (domain == 0 || domain >= domains_.size()) return clean;
-  const uint32_t own = domains_[domain]->bins.find(blocks_, size, own_looks, next_looks);
+  const uint32_t own = domains_[domain]->bins.look(blocks_.records(), size, own_looks, next_looks).id;
   if (own == kNoBlock) return clean;
   // Equal fits go to the stream's own memory: the rest stays usable by everybody.
   return clean == kNoBlock || blocks_[own].size <= blocks_[clean].size ? own : clean;
@@ -163,29 +164,27 @@ uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
     insert_free(upper);
     id = upper;
   }
-  const Block block = blocks_[id];  // a copy: splitting may move the records
+  const Block block = blocks_[id];  // a copy: splitting changes it
   Domain& domain = domain_at(block.domain);
   domain.granules -= size;
   if (block.domain == 0)
     count_movable(whole_pages(start + size, block.size - size) - whole_pages(start, block.size));
   if (block.size > size) {
     const uint32_t rest = split(id, start + size);
-    domain.bins.replace(blocks_, id, block.size, rest);
+    domain.bins.inherit(blocks_.records(), id, RangeBins::bin_of(block.size), rest);
   } else {
-    domain.bins.remove(blocks_, id);
+    domain.bins.remove(blocks_.records(), id);
   }
   blocks_[id].state = BlockState::kLive;
   return id;
 }
 
-// The two calls of every block have what they call inside them: it is small, and used all over.
-[[gnu::flatten]] uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
+uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
+  blocks_.make_room();
   // A range longer by the alignment always has an aligned place inside; a shorter one may have.
   uint32_t id = find(size, domain, kOwnLooks, kNextLooks);
   if (id == kNoBlock) id = find(size, domain, kAllLooks, kNextLooks);
   if (id == kNoBlock) return kNoBlock;
-  if (align == 1) [[likely]]
-    return carve(id, blocks_[id].start, size);
   auto place = [&](uint32_t candidate, uint32_t& start) {
     const Block& block = blocks_[candidate];
     start = (block.start + align - 1) & ~(align - 1);
@@ -199,23 +198,113 @@ uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
   return carve(id, start, size);
 }
 
-[[gnu::flatten]] void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
+void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
+  if (domain >= domains_.size() && domain != 0) add_domain(domain);
   Block& block = blocks_[id];
   assert(block.state == BlockState::kLive);
   block.state = BlockState::kFree;
   block.domain = domain;
   block.batch = batch;
-  if (domain >= domains_.size() && domain != 0) add_domain(domain);
   file_free(id);
 }
 
+uint32_t RangeHeap::allocate_idle(uint32_t size) {
+  if (!blocks_.has_room()) [[unlikely]]
+    return allocate(size, 1, 0);
+  Block* const blocks = blocks_.records();
+  RangeBins& bins = idle_.bins;
+  const RangeBins::Found found = bins.look(blocks, size, kOwnLooks, kNextLooks);
+  const uint32_t id = found.id;
+  if (id == kNoBlock) [[unlikely]]
+    return allocate(size, 1, 0);
+  Block& block = blocks[id];
+  const uint32_t start = block.start;
+  const uint32_t rest = block.size - size;
+  idle_.granules -= size;
+  count_movable(whole_pages(start + size, rest) - whole_pages(start, size + rest));
+  if (rest == 0) {
+    bins.unlink(blocks, id, found.bin);
+    block.state = BlockState::kLive;
+    return id;
+  }
+  const uint32_t upper = blocks_.create();
+  Block& high = blocks[upper];
+  const uint32_t next = block.next;
+  high.start = start + size;
+  high.size = rest;
+  high.prev = id;
+  high.next = next;
+  high.batch = 0;
+  high.state = BlockState::kFree;
+  high.mark = 0;
+  high.domain = 0;
+  blocks[next].prev = upper;
+  block.next = upper;
+  block.size = size;
+  block.state = BlockState::kLive;
+  bins.inherit(blocks, id, found.bin, upper);
+  return id;
+}
+
+void RangeHeap::release_idle(uint32_t id) {
+  Block* const blocks = blocks_.records();
+  RangeBins& bins = idle_.bins;
+  Block& block = blocks[id];
+  assert(block.state == BlockState::kLive);
+  const uint32_t prev = block.prev;
+  const uint32_t next = block.next;
+  uint32_t size = block.size;
+  idle_.granules += size;
+  Block& after = blocks[next];
+  uint32_t separate = 0;  // whole pages that its neighbours have by themselves
+  if (prev != kNoBlock && blocks[prev].is_idle()) {
+    Block& before = blocks[prev];
+    const uint32_t bin = RangeBins::bin_of(before.size);
+    separate = whole_pages(before.start, before.size);
+    size += before.size;
+    blocks_.recycle(id);
+    uint32_t beyond = next;
+    if (after.is_idle()) {
+      separate += whole_pages(after.start, after.size);
+      bins.unlink(blocks, next, RangeBins::bin_of(after.size));
+      size += after.size;
+      beyond = after.next;
+      blocks_.recycle(next);
+    }
+    before.size = size;
+    before.next = beyond;
+    blocks[beyond].prev = prev;
+    bins.refile(blocks, prev, bin);
+    count_movable(whole_pages(before.start, size) - separate);
+    return;
+  }
+  block.batch = 0;
+  block.state = BlockState::kFree;
+  block.domain = 0;
+  if (after.is_idle()) {
+    separate = whole_pages(after.start, after.size);
+    const uint32_t bin = RangeBins::bin_of(after.size);
+    size += after.size;
+    block.size = size;
+    const uint32_t beyond = after.next;
+    block.next = beyond;
+    blocks[beyond].prev = id;
+    bins.inherit(blocks, next, bin, id);
+    blocks_.recycle(next);
+  } else {
+    bins.insert(blocks, id);
+  }
+  count_movable(whole_pages(block.start, size) - separate);
+}
+
 bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
-  const Block block = blocks_[id];  // a copy: splitting may move the records
+  blocks_.make_room();
+  if (domain != 0) add_domain(domain);
+  const Block block = blocks_[id];  // a copy: splitting changes it
   if (size < block.size) {
     const uint32_t rest = split(id, block.start + size);
     blocks_[rest].state = BlockState::kFree;
     blocks_[rest].domain = domain;
-    if (domain != 0) add_domain(domain);
     file_free(rest);
     return true;
   }
@@ -233,6 +322,7 @@ bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
 }
 
 void RangeHeap::map(PageRun pages) {
+  blocks_.make_room();
   const uint32_t start = pages.first << page_shift_;
   const uint32_t size = pages.count << page_shift_;
   uint32_t id = hole_at(start);
@@ -252,6 +342,7 @@ void RangeHeap::map(PageRun pages) {
 }
 
 void RangeHeap::unmap(const MovableRun& run) {
+  blocks_.make_room();
   const PageRun pages = run.pages;
   const uint32_t start = pages.first << page_shift_;
   const uint32_t size = pages.count << page_shift_;
@@ -277,7 +368,7 @@ uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_
   if (domain == 0 || domain >= domains_.size()) return 0;
   if (to != 0) add_domain(to);
   std::vector<uint32_t> settled;
-  domains_[domain]->bins.walk_down(blocks_, [&](uint32_t id) {
+  domains_[domain]->bins.walk_down(blocks_.records(), [&](uint32_t id) {
     if (static_cast<int32_t>(blocks_[id].batch - batch) <= 0) settled.push_back(id);
     return true;
   });

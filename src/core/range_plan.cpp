@@ -134,6 +134,7 @@ void RangeHeap::missing(const RangePlan& plan, std::vector<PageRun>& out) const 
 }
 
 uint32_t RangeHeap::take(const RangePlan& plan, uint16_t domain) {
+  blocks_.make_room();
   uint32_t id = plan.anchor == kNoBlock ? first_ : plan.anchor;
   while (blocks_[id].start + blocks_[id].size <= plan.start) id = blocks_[id].next;
   const uint32_t end = plan.start + plan.size;
@@ -154,7 +155,7 @@ MovableRun RangeHeap::movable(uint32_t limit, const RangePlan& skip) const {
   const uint32_t skip_low = skip.found ? page_floor(skip.start) : 0;
   const uint32_t skip_high = skip.found ? page_ceil(skip.start + skip.size) : 0;
   MovableRun run;
-  idle_.bins.walk_down(blocks_, [&](uint32_t id) {
+  idle_.bins.walk_down(blocks_.records(), [&](uint32_t id) {
     const Block& block = blocks_[id];
     uint32_t low = page_ceil(block.start);
     uint32_t high = page_floor(block.start + block.size);

@@ -27,6 +27,36 @@ plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
 
+// What does not go the shortest way; never inlined, so that what does needs no stack.
+[[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
+                                                      void** address) {
+  return guarded([&] {
+    Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
+    if (plain != nullptr && plain->allocate_plain(bytes, stream, address)) return PLAT_POOL_OK;
+    return pool->allocate(Request{bytes, 0, stream}, address);
+  });
+}
+[[gnu::noinline]] plat_pool_status release_otherwise(plat_pool* pool, void* address, plat_stream stream) {
+  return guarded([&] {
+    Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
+    if (plain != nullptr && plain->release_plain(address, stream)) return PLAT_POOL_OK;
+    return pool->release(address, stream);
+  });
+}
+
+inline plat_pool_status allocate_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
+  void* const block = pool->front.pop(bytes, stream);
+  if (block == nullptr) [[unlikely]]
+    return allocate_otherwise(pool, bytes, stream, address);
+  *address = block;
+  return PLAT_POOL_OK;
+}
+inline plat_pool_status release_on(plat_pool* pool, void* address, plat_stream stream) {
+  if (pool->front.push(address, stream)) [[likely]]
+    return PLAT_POOL_OK;
+  return release_otherwise(pool, address, stream);
+}
+
 plat_pool_status bad_request(const char* call) {
   return report(PLAT_POOL_INVALID,
                 std::string(call) + ": there is no such purpose, or the tag is 0xFFFF, which means all tags");
@@ -99,7 +129,7 @@ plat_pool_status plat_pool_destroy(plat_pool* pool) {
 
 plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc");
-  return guarded([&] { return pool->allocate(Request{bytes}, address); });
+  return allocate_on(pool, bytes, nullptr, address);
 }
 
 plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment,
@@ -137,17 +167,17 @@ plat_pool_status plat_pool_alloc_request(plat_pool* pool, const plat_pool_reques
 
 plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_on");
-  return guarded([&] { return pool->allocate(Request{bytes, 0, stream}, address); });
+  return allocate_on(pool, bytes, stream, address);
 }
 
 plat_pool_status plat_pool_free(plat_pool* pool, void* address) {
   if (pool == nullptr) return null_argument("plat_pool_free");
-  return guarded([&] { return pool->release(address, nullptr); });
+  return release_on(pool, address, nullptr);
 }
 
 plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream stream) {
   if (pool == nullptr) return null_argument("plat_pool_free_on");
-  return guarded([&] { return pool->release(address, stream); });
+  return release_on(pool, address, stream);
 }
 
 plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, size_t count,

@@ -64,6 +64,7 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   address_bytes_ += bytes;
   tell_space(*space);
   if (&zone == small_) refresh_key();
+  if (&zone == large_ && home_.load() == nullptr) home_ = space;
   return Got::kYes;
 }
 

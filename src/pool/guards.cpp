@@ -30,15 +30,15 @@ class Guards final : public Decorator {
   plat_pool_status allocate(const Request& request, void** address) override {
     Request wider = request;
     // The front guard keeps the alignment that was asked for.
-    const uint64_t front = std::max(guard_, align_up(request.alignment, 512));
-    wider.bytes = front + align_up(request.bytes, 32) + 32 + guard_;
+    const uint64_t lead = std::max(guard_, align_up(request.alignment, 512));
+    wider.bytes = lead + align_up(request.bytes, 32) + 32 + guard_;
     void* base = nullptr;
     const plat_pool_status status = upstream_->allocate(wider, &base);
     if (status != PLAT_POOL_OK) return status;
-    char* user = static_cast<char*>(base) + front;
-    Record record{base, front, request.bytes, wider.bytes - front - guard_, upstream_->on_host(base), true};
+    char* user = static_cast<char*>(base) + lead;
+    Record record{base, lead, request.bytes, wider.bytes - lead - guard_, upstream_->on_host(base), true};
     // Where the device refuses to write a guard, none can be looked at.
-    record.guarded = fill(record, static_cast<char*>(base), front, kGuard) &&
+    record.guarded = fill(record, static_cast<char*>(base), lead, kGuard) &&
                      fill(record, user + record.own, guard_, kGuard);
     fill(record, user, request.bytes, kNew);
     std::lock_guard guard(mutex_);

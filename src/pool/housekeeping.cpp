@@ -8,13 +8,6 @@
 
 namespace plat::pool {
 
-void Pool::note_peak() {
-  // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
-  // next.
-  const uint64_t used = large_->used_bytes() + small_->used_bytes();
-  if (used > used_peak_.load(std::memory_order_relaxed)) note_whole_peak();
-}
-
 void Pool::note_whole_peak() {
   uint64_t total = 0;
   auto add = [&](Pool& pool) { pool.for_zones([&](Zone& zone) { total += zone.used_bytes(); }); };

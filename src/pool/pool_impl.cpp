@@ -47,6 +47,8 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
   pool->source_ = std::move(source);
   pool->streams_.use(pool->source_->events());
   pool->tail_ = pool->source_->tail_bytes();
+  pool->front.tail = pool->tail_;
+  pool->front.most = kSmallMax - pool->tail_;
   // A range of the caller's is one piece: its small blocks are placed like large ones.
   const bool one_piece = options.source == PLAT_POOL_SOURCE_CALLER;
   if (one_piece) pool->options_.thread_cache = 0;
@@ -67,66 +69,50 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
 }
 
 void Pool::refresh_key() {
-  if (!small_->spaces().empty() && source_->has_pages() && small_bytes_.load() == 0) {
+  if (!small_->spaces().empty() && source_->has_pages() && front.bytes.load() == 0) {
     const Space& space = *small_->spaces().front();
-    small_table_ = space.small.get();
-    small_base_ = reinterpret_cast<uint64_t>(space.base);
-    small_bytes_ = space.bytes;
+    front.table = space.small.get();
+    front.base = reinterpret_cast<uint64_t>(space.base);
+    front.bytes = space.bytes;
   }
-  const bool open =
-      options_.thread_cache != 0 && !tool_.listening() && shared_count_.load() == 0 && !small_->asleep;
-  key_.store(open ? id_ : UINT64_MAX);
-  plain_.store(!tool_.listening() && shared_count_.load() == 0 &&
-               options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER);
+  const bool alone = !tool_.listening() && shared_count_.load() == 0;
+  front.key.store(alone && options_.thread_cache != 0 && !small_->asleep ? id_ : UINT64_MAX);
+  const bool plain =
+      alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;
+  front.plain.store(plain ? this : nullptr);
 }
 
 uint32_t Pool::granules_of(uint64_t bytes) const {
-  const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
-  if (tail_ == 0 || bytes < kProportionalTail) return static_cast<uint32_t>(exact);
-  return static_cast<uint32_t>(std::max(
-      exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
+  if (tail_ == 0 || bytes < kProportionalTail)
+    return static_cast<uint32_t>((segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift);
+  return static_cast<uint32_t>(((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) +
+                               bytes / kProportionalTail);
 }
 
 plat_pool_status Pool::allocate(const Request& request, void** address) {
-  const uint64_t segment = segment_bytes(request.bytes);
-  if (segment <= kSmallMax && request.alignment == 0 && request.purpose == PLAT_POOL_COMPUTE &&
-      request.tag == 0) [[likely]] {
-    const HotLane& hot = hot_lane;
-    if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == request.stream) [[likely]] {
-      const uint32_t index = class_of(static_cast<uint32_t>(segment));
-      const uint64_t base = small_base_.load(std::memory_order_relaxed);
-      void* block = hot.lane->pop(index);
-      if (block != nullptr) [[likely]] {
-        const uint64_t offset = reinterpret_cast<uint64_t>(block) - base;
-        if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]]
-          small_table_.load(std::memory_order_relaxed)->open(offset, index);
-        else
-          open_small(block, index);
-        *address = block;
-        return PLAT_POOL_OK;
-      }
-    }
+  if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE) {
+    *address = front.pop(request.bytes, request.stream);
+    if (*address != nullptr) return PLAT_POOL_OK;
+    if (front.plain.load(std::memory_order_relaxed) != nullptr &&
+        allocate_plain(request.bytes, request.stream, address))
+      return PLAT_POOL_OK;
   }
-  if (segment > kSmallMax && allocate_plain(request, address)) return PLAT_POOL_OK;
-  return allocate_slow(request, segment, address);
+  return allocate_slow(request, segment_bytes(request.bytes), address);
 }
 
-// A large block out of memory that is there, with nobody in the way. False, and nothing happened, when
-// anything is out of the ordinary: allocate_slow() looks what.
-inline bool Pool::allocate_plain(const Request& request, void** address) {
-  if (!plain_.load(std::memory_order_relaxed) || (request.alignment | request.tag) != 0 ||
-      request.purpose > PLAT_POOL_MEDIA || request.bytes > kLargestRequest)
-    return false;
-  const uint16_t domain = streams_.domain_of(request.stream);
+bool Pool::allocate_plain(uint64_t bytes, plat_stream stream, void** address) {
+  if (bytes <= front.most || bytes > kLargestRequest) return false;
+  const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX) return false;
-  Zone& zone = request.bytes > kShardMax ? *large_ : zone_for(request, false);
-  if (!zone.lock().try_lock()) return false;
-  uint32_t block = core::kNoBlock;
-  if (!zone.asleep.load(std::memory_order_relaxed))
-    block = zone.heap().allocate(granules_of(request.bytes), 1, domain);
-  if (block != core::kNoBlock) *address = zone.open(block, request.bytes);
-  zone.lock().unlock();
+  Zone& zone = bytes > kShardMax ? *large_ : zone_for(Request{bytes, 0, stream}, false);
+  std::unique_lock guard(zone.lock(), std::try_to_lock);
+  if (!guard || zone.asleep.load(std::memory_order_relaxed)) return false;
+  core::RangeHeap& heap = zone.heap();
+  const uint32_t granules = granules_of(bytes);
+  const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
   if (block == core::kNoBlock) return false;
+  *address = zone.open(block, bytes);
+  guard.unlock();
   note_peak();
   return true;
 }
@@ -159,7 +145,7 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
     // A class that is a power of two starts at multiples of itself, since spans start at multiples of theirs.
     if (request.alignment > 64) bytes = std::bit_ceil(std::max(bytes, request.alignment));
     if (bytes <= kSmallMax) {
-      uint32_t index = class_of(static_cast<uint32_t>(bytes));
+      uint32_t index = class_at(static_cast<uint32_t>(bytes) - 1);
       const bool even = request.purpose == PLAT_POOL_MEDIA || source_->start_alignment() == 128;
       while (even && class_bytes(index) % 128 != 0) ++index;
       return allocate_small(request, index, domain, address);
@@ -176,21 +162,19 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   Lane* lane = cache != nullptr ? lane_of(*cache, request.stream) : nullptr;
   if (lane != nullptr) {
     if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
-    *address = lane->pop(index);
+    *address = lane->pop(index).address;
   }
   if (*address == nullptr) {
     void* batch[64];
     const uint32_t want = lane != nullptr ? std::max(1u, cache_capacity(index) / 2) : 1;
     for (;;) {
-      zone.lock().lock();
-      if (zone.asleep) {
-        zone.lock().unlock();
-        return report(PLAT_POOL_ASLEEP, fmt::format("pool {}: its memory sleeps; wake it first", name_));
-      }
+      std::unique_lock guard(zone.lock());
+      if (zone.asleep) return asleep();
       const uint32_t got = zone.spans()->take(index, domain, batch, want);
       if (got != 0) {
-        zone.lock().unlock();
-        for (uint32_t i = 1; i < got; ++i) lane->push(index, batch[got - i]);
+        guard.unlock();
+        for (uint32_t i = 1; i < got; ++i)
+          lane->push(index, {batch[got - i], mark_of(batch[got - i], index)});
         *address = batch[0];
         break;
       }
@@ -198,19 +182,20 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
       const uint32_t align = granules;
       // Spans belong to nobody's stream: only memory that is idle becomes one.
       uint32_t block = zone.heap().allocate(granules, align, 0);
-      zone.lock().unlock();
       if (block == core::kNoBlock) {
+        guard.unlock();
         const plat_pool_status status = grow(zone, granules, align, request, 0, &block);
         if (status != PLAT_POOL_OK) return status;
+        guard.lock();
       }
-      std::lock_guard guard(zone.lock());
       Space& space = zone.space_of(zone.heap().block(block).start);
       char* const base = space.address_of(zone.heap().block(block).start);
-      const uint32_t span = zone.spans()->add(index, base, block);
+      uint32_t span = kNoSpan;
       try {
+        span = zone.spans()->add(index, base, block);
         space.small->add(space.offset_of(base), index, span);
       } catch (...) {
-        zone.spans()->drop(span);
+        if (span != kNoSpan) zone.spans()->drop(span);
         zone.heap().release(block);
         throw;
       }
@@ -218,7 +203,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
     }
     request.tag == 0 ? note_peak() : note_whole_peak();
   }
-  open_small(*address, index);
+  SmallTable::open(*mark_of(*address, index));
   if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
   return PLAT_POOL_OK;
 }
@@ -228,33 +213,31 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   const uint32_t granules = std::max(granules_of(request.bytes), zone.least_granules());
   const uint32_t align =
       std::max<uint32_t>(1, static_cast<uint32_t>(request.alignment >> core::kGranuleShift));
-  if (!zone.lock().try_lock()) {
+  std::unique_lock guard(zone.lock(), std::try_to_lock);
+  if (!guard) {
     if (&zone == large_ && request.bytes <= kShardMax) found_taken();
-    zone.lock().lock();
+    guard.lock();
   }
-  if (zone.asleep) {
-    zone.lock().unlock();
-    return report(PLAT_POOL_ASLEEP, fmt::format("pool {}: its memory sleeps; wake it first", name_));
-  }
+  if (zone.asleep) return asleep();
   uint32_t block = core::kNoBlock;
   if (!tightly(zone, granules)) [[likely]]
     block = zone.heap().allocate(granules, align, domain);
   if (block == core::kNoBlock) {
-    zone.lock().unlock();
+    guard.unlock();
     const plat_pool_status status = grow(zone, granules, align, request, domain, &block);
     if (status != PLAT_POOL_OK) return status;
-    zone.lock().lock();
+    guard.lock();
   }
   *address = zone.open(block, request.bytes);
-  zone.lock().unlock();
+  guard.unlock();
   request.tag == 0 ? note_peak() : note_whole_peak();
   if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
   return PLAT_POOL_OK;
 }
 
-void Pool::open_small(const void* address, uint32_t index) {
-  Space& space = *index_.find(address);
-  space.small->open(space.offset_of(address), index);
+SmallTable::Mark* Pool::mark_of(const void* address, uint32_t index) const {
+  const Space& space = *index_.find(address);
+  return space.small->place(space.offset_of(address), index);
 }
 
 // A small block leaves its owner; false when it is not live.
@@ -268,30 +251,18 @@ bool Pool::close_small(Space& space, const void* address) {
 }
 
 plat_pool_status Pool::release(void* address, plat_stream stream) {
-  // The first space of the small zone holds all small blocks of most programs: one comparison tells whether
-  // this is one.
-  const uint64_t offset = reinterpret_cast<uint64_t>(address) - small_base_.load(std::memory_order_relaxed);
-  if (offset < small_bytes_.load(std::memory_order_relaxed)) [[likely]] {
-    const HotLane& hot = hot_lane;
-    if (hot.key == key_.load(std::memory_order_relaxed) && hot.stream == stream) [[likely]] {
-      const SmallTable& table = *small_table_.load(std::memory_order_relaxed);
-      const auto entry = table.entry(offset);
-      SmallTable::Mark* const mark = entry ? table.find(offset, entry.index()) : nullptr;
-      if (mark != nullptr && hot.lane->push(entry.index(), address)) [[likely]] {
-        SmallTable::close(*mark);
-        return PLAT_POOL_OK;
-      }
-    }
-  }
-  if (release_plain(address, stream)) return PLAT_POOL_OK;
+  if (front.push(address, stream)) return PLAT_POOL_OK;
+  if (front.plain.load(std::memory_order_relaxed) != nullptr && release_plain(address, stream))
+    return PLAT_POOL_OK;
   return release_slow(index_.find(address), address, stream);
 }
 
-// The same for a free.
-inline bool Pool::release_plain(void* address, plat_stream stream) {
-  if (!plain_.load(std::memory_order_relaxed)) return false;
-  Space* const space = index_.find(address);
-  if (space == nullptr || space->small != nullptr) return false;
+bool Pool::release_plain(void* address, plat_stream stream) {
+  Space* space = home_.load(std::memory_order_relaxed);
+  if (space == nullptr || !space->contains(address)) {
+    space = index_.find(address);
+    if (space == nullptr || space->small != nullptr) return false;
+  }
   const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX) return false;
   const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
@@ -300,7 +271,7 @@ inline bool Pool::release_plain(void* address, plat_stream stream) {
   const uint32_t block = zone.find(*space, address);
   if (block == core::kNoBlock) return false;
   zone.close(*space, block);
-  zone.heap().release(block, domain, batch);
+  domain == 0 ? zone.heap().release_idle(block) : zone.heap().release(block, domain, batch);
   return true;
 }
 
@@ -346,9 +317,10 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
     if (ThreadCache* cache = thread_cache_of(*this)) {
       Lane* lane = lane_of(*cache, stream);
       if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
-      if (!lane->push(entry.index(), address)) {
+      const Lane::Item item{address, mark_of(address, entry.index())};
+      if (!lane->push(entry.index(), item)) {
         flush_lane(*lane, entry.index(), (cache_capacity(entry.index()) + 1) / 2);
-        lane->push(entry.index(), address);
+        lane->push(entry.index(), item);
       }
       return PLAT_POOL_OK;
     }
@@ -356,6 +328,10 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
   std::lock_guard guard(zone.lock());
   return_block(zone, entry.span(), entry.index(), address, domain);
   return PLAT_POOL_OK;
+}
+
+plat_pool_status Pool::asleep() const {
+  return report(PLAT_POOL_ASLEEP, fmt::format("pool {}: its memory sleeps; wake it first", name_));
 }
 
 plat_pool_status Pool::unknown(const void* address) const {

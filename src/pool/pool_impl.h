@@ -54,6 +54,11 @@ class Pool final : public plat_pool {
   void enlist(ThreadCache& cache);
   void retire(ThreadCache& cache);
 
+  // The short way for large blocks, out of memory that is there and with nobody in the way. False, and
+  // nothing happened, when anything is out of the ordinary.
+  bool allocate_plain(uint64_t bytes, plat_stream stream, void** address);
+  bool release_plain(void* address, plat_stream stream);
+
   // Pages for a helper that maps them itself (the KV cache). All or none.
   plat_pool_status take_pages(size_t count, std::vector<void*>& pages);
   void give_pages(std::vector<void*>& pages);
@@ -88,16 +93,15 @@ class Pool final : public plat_pool {
   uint64_t segment_bytes(uint64_t bytes) const { return ((bytes + 31) & ~uint64_t{31}) + tail_; }
   uint32_t granules_of(uint64_t bytes) const;
 
-  bool allocate_plain(const Request& request, void** address);
-  bool release_plain(void* address, plat_stream stream);
   plat_pool_status allocate_slow(const Request& request, uint64_t segment, void** address);
   plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
-  void open_small(const void* address, uint32_t index);
+  SmallTable::Mark* mark_of(const void* address, uint32_t index) const;
   bool close_small(Space& space, const void* address);
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
   plat_pool_status release_told(Space* space, void* address, plat_stream stream);
+  plat_pool_status asleep() const;
   plat_pool_status unknown(const void* address) const;
   Zone& zone_for(const Request& request, bool small);
   Zone* tag_zone(uint16_t tag, bool small);
@@ -114,7 +118,12 @@ class Pool final : public plat_pool {
   void release_idle();
   void obey_release();
   void reset_locked();
-  void note_peak();
+  // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
+  // next.
+  void note_peak() {
+    if (large_->used_bytes() + small_->used_bytes() > used_peak_.load(std::memory_order_relaxed))
+      note_whole_peak();
+  }
   void note_whole_peak();
   void add_stats(plat_pool_stats& stats);
   void refresh_key();
@@ -190,13 +199,7 @@ class Pool final : public plat_pool {
   std::unique_ptr<Source> source_;
   uint64_t id_ = 0;
   uint32_t tail_ = 32;
-  std::atomic<uint64_t> key_{UINT64_MAX};  // equals id_ while the fast path is open
-  // Nobody listens and no block is used by several streams: the short way is open for large blocks.
-  std::atomic<bool> plain_{false};
-  // The first space of the small zone, for the fast path.
-  std::atomic<uint64_t> small_base_{0};
-  std::atomic<uint64_t> small_bytes_{0};
-  std::atomic<SmallTable*> small_table_{nullptr};
+  std::atomic<Space*> home_{nullptr};  // the first space of the large zone, where most large blocks are
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plat/pool.h"
+#include "pool/front.h"
 
 namespace plat::pool {
 
@@ -24,6 +25,7 @@ const std::string& last_error();
 // The C handle is the interface itself.
 struct plat_pool {
   using Request = plat::pool::Request;
+  plat::pool::Front front;
   virtual ~plat_pool() = default;
   // Before the end, which cannot fail: gives back what it holds.
   virtual plat_pool_status close() { return PLAT_POOL_OK; }

@@ -18,10 +18,17 @@ constexpr uint32_t class_bytes(uint32_t index) {
   return (1024u << power) + ((index - 16) % 8 + 1) * (128u << power);
 }
 
-inline uint32_t class_of(uint32_t bytes) {
-  if (bytes <= 1024) return (bytes + 63) / 64 - (bytes > 0);
-  const uint32_t power = static_cast<uint32_t>(std::bit_width(bytes - 1)) - 11;
-  return 16 + power * 8 + ((bytes - 1 - (1024u << power)) >> (7 + power));
+// The class of a block whose last byte, its tail included, is at this offset.
+inline uint32_t class_at(uint32_t last) {
+  static constexpr auto kClassAt = [] {
+    std::array<uint8_t, kSmallMax / 32> all{};
+    for (uint32_t unit = 0, index = 0; unit < all.size(); ++unit) {
+      while (class_bytes(index) < (unit + 1) * 32) ++index;
+      all[unit] = static_cast<uint8_t>(index);
+    }
+    return all;
+  }();
+  return kClassAt[last / 32];
 }
 
 // Spans are short: a program that uses many classes a little would otherwise hold a long, nearly empty span

@@ -4,7 +4,8 @@
 //
 // One record for each chunk of 32 KiB has both, so that a free touches one line of it, however many blocks
 // there are. A mark is a byte of its own: setting and clearing it needs no locked instruction. Classes with
-// too many blocks for the record have an array of marks beside it.
+// too many blocks for the record have an array of marks beside it, one for every 64 bytes, of which all
+// classes are multiples: only those of starts are ever set.
 //
 // Records are touched, and arrays made, as spans come. An array is used again and never freed: a wrong free
 // that comes while a span goes may still look at it. add() and remove() need the lock of the zone, the rest
@@ -51,20 +52,18 @@ class SmallTable {
   };
 
   // Throws std::bad_alloc.
-  explicit SmallTable(uint64_t bytes)
-      : chunks_(zeroed<Chunk>((bytes >> kChunkShift) + 1)),
-        more_(zeroed<std::atomic<Mark*>>((bytes >> kChunkShift) + 1)) {}
+  explicit SmallTable(uint64_t bytes) : chunks_(zeroed<Chunk>((bytes >> kChunkShift) + 1)) {}
   SmallTable(const SmallTable&) = delete;
   SmallTable& operator=(const SmallTable&) = delete;
 
   // A span comes or goes; offsets are from the start of the space. Throws std::bad_alloc.
   void add(uint64_t offset, uint32_t index, uint32_t span) {
-    if (is_fine(index)) more_[offset >> kChunkShift].store(array_for(index), std::memory_order_release);
+    if (is_fine(index)) chunks_[offset >> kChunkShift].more.store(new_array(), std::memory_order_relaxed);
     set(offset, index, ((span + 1) << kIndexBits) | index);
   }
   void remove(uint64_t offset, uint32_t index) {
     set(offset, index, 0);
-    if (is_fine(index)) spare_[index].push_back(more_[offset >> kChunkShift].load());
+    if (is_fine(index)) spare_.push_back(chunks_[offset >> kChunkShift].more.load());
   }
 
   Entry entry(uint64_t offset) const {
@@ -75,21 +74,38 @@ class SmallTable {
     Mark* const mark = place(offset, index);
     return mark != nullptr && mark->load(std::memory_order_relaxed) != 0 ? mark : nullptr;
   }
-  void open(uint64_t offset, uint32_t index) { place(offset, index)->store(1, std::memory_order_relaxed); }
+  // Null where no block of the class can start.
+  Mark* place(uint64_t offset, uint32_t index) const {
+    Chunk& chunk = chunks_[offset >> kChunkShift];
+    if (is_fine(index)) {
+      if (offset % kUnit != 0) return nullptr;
+      return chunk.more.load(std::memory_order_relaxed) + (offset & (kFineSpan - 1)) / kUnit;
+    }
+    const Shape& shape = kShapes[index];
+    const uint32_t inside = static_cast<uint32_t>(offset) & shape.mask;
+    const auto number = static_cast<uint32_t>((uint64_t{inside} * shape.reciprocal) >> 32);
+    if (number * shape.bytes != inside || number >= shape.count) return nullptr;
+    return &chunk.marks[number];
+  }
+  static void open(Mark& mark) { mark.store(1, std::memory_order_relaxed); }
   static void close(Mark& mark) { mark.store(0, std::memory_order_relaxed); }
 
   uint64_t bookkeeping_bytes(uint64_t backed_bytes) const {
-    return (backed_bytes >> kChunkShift) * sizeof(Chunk) + array_bytes_;
+    return (backed_bytes >> kChunkShift) * sizeof(Chunk) + made_.size() * (kFineSpan / kUnit);
   }
 
  private:
   static constexpr uint32_t kIndexBits = 6;
   static_assert(kClasses <= 1u << kIndexBits);
-  static constexpr uint32_t kCoarse = 16;  // the first class whose marks are in the record
-  static constexpr uint32_t kMarks = 28;
+  static constexpr uint32_t kCoarse = 20;  // the first class whose marks are in the record
+  static constexpr uint32_t kMarks = 20;
   static_assert(span_bytes(kCoarse) / class_bytes(kCoarse) <= kMarks);
+  static constexpr uint32_t kFineSpan = span_bytes(0);
+  static_assert(kFineSpan == 1u << kChunkShift && span_bytes(kCoarse) == kFineSpan);
+  static constexpr uint32_t kUnit = 64;
 
   struct Chunk {
+    std::atomic<Mark*> more;  // of fine classes, or what was left here by one
     std::atomic<uint32_t> entry;
     std::array<Mark, kMarks> marks;  // by the number of the block in its span
   };
@@ -99,26 +115,17 @@ class SmallTable {
     uint32_t reciprocal;  // instead of a division: what rounds it up is too little to matter inside a span
     uint32_t bytes;
     uint32_t count;  // of blocks in a span
+    uint32_t mask;   // of offsets in a span
   };
   static constexpr std::array<Shape, kClasses> kShapes = [] {
     std::array<Shape, kClasses> all{};
     for (uint32_t index = 0; index < kClasses; ++index)
       all[index] = {static_cast<uint32_t>((uint64_t{1} << 32) / class_bytes(index) + 1), class_bytes(index),
-                    span_bytes(index) / class_bytes(index)};
+                    span_bytes(index) / class_bytes(index), span_bytes(index) - 1};
     return all;
   }();
 
   static bool is_fine(uint32_t index) { return index < kCoarse; }
-  // Null where no block of the class can start.
-  Mark* place(uint64_t offset, uint32_t index) const {
-    const auto inside = static_cast<uint32_t>(offset & (span_bytes(index) - 1));
-    const Shape& shape = kShapes[index];
-    const auto number = static_cast<uint32_t>((uint64_t{inside} * shape.reciprocal) >> 32);
-    if (number * shape.bytes != inside || number >= shape.count) return nullptr;
-    const uint64_t chunk = offset >> kChunkShift;
-    return is_fine(index) ? more_[chunk].load(std::memory_order_acquire) + number
-                          : &chunks_[chunk].marks[number];
-  }
   void set(uint64_t offset, uint32_t index, uint32_t word) {
     for (uint64_t end = offset + span_bytes(index); offset < end; offset += uint64_t{1} << kChunkShift) {
       Chunk& chunk = chunks_[offset >> kChunkShift];
@@ -126,28 +133,23 @@ class SmallTable {
       chunk.entry.store(word, std::memory_order_release);
     }
   }
-  Mark* array_for(uint32_t index) {
-    const uint32_t count = kShapes[index].count;
-    auto& spare = spare_[index];
-    if (spare.empty()) {
+  Mark* new_array() {
+    constexpr uint32_t kCount = kFineSpan / kUnit;
+    if (spare_.empty()) {
       // Room for all of them, so that remove() cannot fail.
-      if (++arrays_[index] > spare.capacity()) spare.reserve(2 * arrays_[index]);
-      made_.push_back(std::make_unique<Mark[]>(count));
-      array_bytes_ += count;
+      made_.push_back(std::make_unique<Mark[]>(kCount));
+      spare_.reserve(made_.capacity());
       return made_.back().get();
     }
-    Mark* const array = spare.back();
-    spare.pop_back();
-    for (uint32_t i = 0; i < count; ++i) array[i].store(0, std::memory_order_relaxed);
+    Mark* const array = spare_.back();
+    spare_.pop_back();
+    for (uint32_t i = 0; i < kCount; ++i) array[i].store(0, std::memory_order_relaxed);
     return array;
   }
 
   Lazy<Chunk> chunks_;
-  Lazy<std::atomic<Mark*>> more_;  // by chunk
   std::vector<std::unique_ptr<Mark[]>> made_;
-  std::array<std::vector<Mark*>, kCoarse> spare_;
-  std::array<uint64_t, kCoarse> arrays_{};  // made, by class
-  uint64_t array_bytes_ = 0;
+  std::vector<Mark*> spare_;
 };
 
 }  // namespace plat::pool

@@ -17,19 +17,46 @@ namespace plat::pool {
 
 class Zone;
 
+// Starts: which block starts at an offset. The first that comes to a page has its word in a table of pages,
+// which is so small that it stays in the processor's cache, and where blocks are long no other comes; others
+// have theirs in a table of chunks, in each of which one block starts at most.
+class Starts {
+ public:
+  Starts() = default;
+  Starts(uint64_t bytes, uint32_t chunk_shift)
+      : pages_(zeroed<uint32_t>(bytes / kPageBytes + 1)),
+        chunks_(zeroed<uint32_t>((bytes >> chunk_shift) + 1)),
+        chunk_shift_(chunk_shift) {}
+
+  void put(uint64_t offset, uint32_t block) {
+    uint32_t& page = pages_[offset / kPageBytes];
+    (page == 0 ? page : chunks_[offset >> chunk_shift_]) = block + 1;
+  }
+  void drop(uint64_t offset, uint32_t block) {
+    uint32_t& page = pages_[offset / kPageBytes];
+    (page == block + 1 ? page : chunks_[offset >> chunk_shift_]) = 0;
+  }
+  // The two blocks that may start there; kNoBlock for none.
+  uint32_t in_page(uint64_t offset) const { return pages_[offset / kPageBytes] - 1; }
+  uint32_t in_chunk(uint64_t offset) const { return chunks_[offset >> chunk_shift_] - 1; }
+
+ private:
+  Lazy<uint32_t> pages_;
+  Lazy<uint32_t> chunks_;
+  uint32_t chunk_shift_ = 0;
+};
+
 struct Space {
   // Throws std::bad_alloc.
   Space(Zone* owner, char* start, uint64_t size, uint32_t shift, bool with_spans, bool paged)
-      : zone(owner), base(start), bytes(size), chunk_shift(shift) {
+      : zone(owner), base(start), bytes(size) {
     if (with_spans)
       small = std::make_unique<SmallTable>(size);
     else
-      starts = zeroed<uint32_t>((size >> shift) + 1);
+      starts = Starts(size, shift);
     if (paged) pages = zeroed<void*>(size / kPageBytes);
   }
   bool contains(const void* address) const { return offset_of(address) < bytes; }
-  // The block, plus one, that starts in the chunk of the address: blocks here are longer than chunks.
-  uint32_t& start_at(const void* address) { return starts[offset_of(address) >> chunk_shift]; }
   uint64_t offset_of(const void* address) const {
     return static_cast<uint64_t>(static_cast<const char*>(address) - base);
   }
@@ -44,9 +71,8 @@ struct Space {
   char* const base;
   const uint64_t bytes;
   uint32_t first_granule = 0;
-  const uint32_t chunk_shift;
   Lazy<void*> pages;                  // the handle behind each page, page sources only
-  Lazy<uint32_t> starts;              // where no spans are
+  Starts starts;                      // where no spans are
   std::unique_ptr<SmallTable> small;  // where spans are cut from it
   void* chunk_base = nullptr;         // what the device gave, block sources only
   uint64_t chunk_bytes = 0;

@@ -35,7 +35,8 @@ void Pool::close_space(Space& space) {
 plat_pool_status Pool::close() {
   if (closed_) return PLAT_POOL_OK;
   closed_ = true;
-  key_ = UINT64_MAX;
+  front.key = UINT64_MAX;
+  front.plain = nullptr;
   if (id_ != 0) forget_pool(*this);
   plat_pool_status status = PLAT_POOL_OK;
   for_companions([&](Pool& companion) {

@@ -41,8 +41,8 @@ thread_local ThreadCaches thread_caches;
 Lane::Lane(plat_stream stream) : stream_(stream) {
   uint32_t total = 0;
   for (uint32_t index = 0; index < kClasses; ++index) total += cache_capacity(index);
-  items_ = std::make_unique<void*[]>(total);
-  void** next = items_.get();
+  items_ = std::make_unique<Item[]>(total);
+  Item* next = items_.get();
   for (uint32_t index = 0; index < kClasses; ++index) {
     stacks_[index].items = next;
     stacks_[index].capacity = cache_capacity(index);
@@ -54,7 +54,7 @@ uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
   Stack& stack = stacks_[index];
   const uint32_t have = stack.count.load(std::memory_order_relaxed);
   count = std::min(count, have);
-  std::copy_n(stack.items, count, out);
+  for (uint32_t i = 0; i < count; ++i) out[i] = stack.items[i].address;
   std::copy(stack.items + count, stack.items + have, stack.items);
   stack.count.store(have - count, std::memory_order_relaxed);
   return count;

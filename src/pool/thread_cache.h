@@ -12,6 +12,7 @@
 
 #include "plat/pool.h"
 #include "pool/size_class.h"
+#include "pool/small_table.h"
 
 namespace plat::pool {
 
@@ -21,21 +22,27 @@ class Zone;
 // The stacks for one stream of one pool.
 class Lane {
  public:
+  struct Item {
+    void* address;
+    SmallTable::Mark* mark;  // beside it, so that handing it out again needs no search
+  };
+
   explicit Lane(plat_stream stream);
-  void* pop(uint32_t index) {
+  // The address is null when there is none.
+  Item pop(uint32_t index) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
     if (count == 0) [[unlikely]]
-      return nullptr;
+      return {};
     stack.count.store(count - 1, std::memory_order_relaxed);
     return stack.items[count - 1];
   }
-  bool push(uint32_t index, void* address) {
+  bool push(uint32_t index, Item item) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
     if (count == stack.capacity) [[unlikely]]
       return false;
-    stack.items[count] = address;
+    stack.items[count] = item;
     stack.count.store(count + 1, std::memory_order_relaxed);
     return true;
   }
@@ -48,12 +55,12 @@ class Lane {
  private:
   plat_stream stream_;
   struct Stack {
-    void** items;
+    Item* items;
     std::atomic<uint32_t> count{0};  // written by the owner, read by statistics
     uint32_t capacity;
   };
   std::array<Stack, kClasses> stacks_;
-  std::unique_ptr<void*[]> items_;
+  std::unique_ptr<Item[]> items_;
 };
 
 // All lanes of a thread for one pool, and the thread's share of the arenas.

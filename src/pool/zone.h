@@ -48,23 +48,28 @@ class Zone {
     const core::Block& record = heap_.block(block);
     Space& space = space_of(record.start);
     char* const address = space.address_of(record.start);
-    if (spans_ == nullptr) space.start_at(address) = block + 1;
+    if (spans_ == nullptr) space.starts.put(space.offset_of(address), block);
     set_asked(block, asked);
     used_granules_.store(used_granules() + record.size, std::memory_order_relaxed);
     ++live_blocks_;
     return address;
   }
   void close(Space& space, uint32_t block) {
-    if (spans_ == nullptr) space.start_at(space.address_of(heap_.block(block).start)) = 0;
+    const core::Block& record = heap_.block(block);
+    if (spans_ == nullptr) space.starts.drop(space.offset_of(space.address_of(record.start)), block);
     used_granules_.store(used_granules() - heap_.block(block).size, std::memory_order_relaxed);
     --live_blocks_;
   }
   // The live block that starts at the address; kNoBlock when there is none. Not where spans are.
-  uint32_t find(Space& space, const void* address) const {
-    const uint32_t block = space.start_at(address) - 1;  // of an empty chunk: kNoBlock
-    if (block == core::kNoBlock || space.address_of(heap_.block(block).start) != address)
-      return core::kNoBlock;
-    return block;
+  uint32_t find(const Space& space, const void* address) const {
+    const uint64_t offset = space.offset_of(address);
+    auto starts_there = [&](uint32_t block) {
+      return block != core::kNoBlock && space.address_of(heap_.block(block).start) == address;
+    };
+    uint32_t block = space.starts.in_page(offset);
+    if (starts_there(block)) return block;
+    block = space.starts.in_chunk(offset);
+    return starts_there(block) ? block : core::kNoBlock;
   }
   uint64_t asked(uint32_t block) const {
     return heap_.block(block).free_prev | (static_cast<uint64_t>(heap_.block(block).free_next) << 32);

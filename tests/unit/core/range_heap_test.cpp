@@ -70,9 +70,10 @@ class HeapModel {
  private:
   void allocate() {
     const uint32_t size = 1 + static_cast<uint32_t>(random_() % (random_() % 4 == 0 ? 5 * kPage : kPage));
-    const uint32_t align = 1u << (random_() % 7);
+    const uint32_t align = random_() % 2 == 0 ? 1 : 1u << (random_() % 7);
     const auto domain = static_cast<uint16_t>(random_() % 3);
-    uint32_t id = heap_.allocate(size, align, domain);
+    const bool idle = align == 1 && domain == 0 && random_() % 2 == 0;
+    uint32_t id = idle ? heap_.allocate_idle(size) : heap_.allocate(size, align, domain);
     if (id == kNoBlock) {
       const RangePlan plan = heap_.plan(size, align, domain, random_() % 2 == 0);
       if (!plan.found) return;
@@ -102,7 +103,11 @@ class HeapModel {
     const size_t pick = random_() % live_.size();
     const Block block = heap_.block(live_[pick]);
     for (uint32_t g = block.start; g < block.start + block.size; ++g) owner_[g] = 0;
-    heap_.release(live_[pick], static_cast<uint16_t>(random_() % 3), 1);
+    const auto domain = static_cast<uint16_t>(random_() % 3);
+    if (domain == 0 && random_() % 2 == 0)
+      heap_.release_idle(live_[pick]);
+    else
+      heap_.release(live_[pick], domain, 1);
     live_[pick] = live_.back();
     live_.pop_back();
   }
@@ -130,6 +135,36 @@ TEST(RangeHeap, AgreesWithAMapOfBytes) {
       if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << " step " << i;
     }
   }
+}
+
+// The short ways put every block where the long ones do.
+TEST(RangeHeap, PlacesTheSameOnTheShortWay) {
+  std::mt19937_64 random(7);
+  RangeHeap heaps[2] = {RangeHeap(kPage), RangeHeap(kPage)};
+  for (RangeHeap& heap : heaps)
+    for (int space = 0; space < 3; ++space) heap.append(kPage * kPages, true);
+  std::vector<uint32_t> live[2];
+  for (int i = 0; i < 20000; ++i) {
+    if (random() % 9 < 5) {
+      const auto size = static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 4 * kPage : 40));
+      const uint32_t ids[] = {heaps[0].allocate(size, 1, 0), heaps[1].allocate_idle(size)};
+      ASSERT_EQ(ids[0] == kNoBlock, ids[1] == kNoBlock) << i;
+      if (ids[0] == kNoBlock) continue;
+      ASSERT_EQ(heaps[0].block(ids[0]).start, heaps[1].block(ids[1]).start) << i;
+      for (int h = 0; h < 2; ++h) live[h].push_back(ids[h]);
+    } else if (!live[0].empty()) {
+      const size_t pick = random() % live[0].size();
+      heaps[0].release(live[0][pick]);
+      heaps[1].release_idle(live[1][pick]);
+      for (auto& ids : live) {
+        ids[pick] = ids.back();
+        ids.pop_back();
+      }
+    }
+    ASSERT_EQ(heaps[0].movable_pages(), heaps[1].movable_pages()) << i;
+    ASSERT_EQ(heaps[0].free_granules(0), heaps[1].free_granules(0)) << i;
+  }
+  EXPECT_GT(live[0].size(), 100u);
 }
 
 TEST(RangeHeap, PrefersTheTightestRange) {

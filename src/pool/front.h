@@ -1,0 +1,54 @@
+// Front: what the two calls of every block look at first, side by side in the handle. While it is open, a
+// small block is a pop from a stack of the calling thread, and its free is a push; decorators never open
+// theirs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "pool/size_class.h"
+#include "pool/small_table.h"
+#include "pool/thread_cache.h"
+
+namespace plat::pool {
+
+struct Front {
+  std::atomic<uint64_t> key{UINT64_MAX};  // the pool's number while it is open for small blocks
+  std::atomic<Pool*> plain{nullptr};      // the pool while it is open for large ones
+  // The first space of the small zone, which holds all small blocks of most programs.
+  std::atomic<uint64_t> base{0};
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<SmallTable*> table{nullptr};
+  // Bytes behind every block, and the most that may be asked for.
+  uint32_t tail = 0;
+  uint32_t most = kSmallMax;
+
+  // Null when another way must be tried.
+  void* pop(uint64_t asked, plat_stream stream) const {
+    const HotLane& hot = hot_lane;
+    // Nothing, less one, is more than everything.
+    if (asked - 1 >= most || hot.key != key.load(std::memory_order_relaxed) || hot.stream != stream)
+        [[unlikely]]
+      return nullptr;
+    const Lane::Item item = hot.lane->pop(class_at(static_cast<uint32_t>(asked) - 1 + tail));
+    if (item.address != nullptr) [[likely]]
+      SmallTable::open(*item.mark);
+    return item.address;
+  }
+  bool push(void* address, plat_stream stream) const {
+    const uint64_t end = bytes.load(std::memory_order_acquire);  // set last: the others are, when it is
+    const uint64_t offset = reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed);
+    const HotLane& hot = hot_lane;
+    if (offset >= end || hot.key != key.load(std::memory_order_relaxed) || hot.stream != stream) [[unlikely]]
+      return false;
+    const SmallTable& small = *table.load(std::memory_order_relaxed);
+    const auto entry = small.entry(offset);
+    SmallTable::Mark* const mark = entry ? small.find(offset, entry.index()) : nullptr;
+    if (mark == nullptr || !hot.lane->push(entry.index(), {address, mark})) [[unlikely]]
+      return false;
+    SmallTable::close(*mark);
+    return true;
+  }
+};
+
+}  // namespace plat::pool
