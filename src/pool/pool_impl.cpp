@@ -166,11 +166,12 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   }
   if (*address == nullptr) {
     void* batch[64];
-    const uint32_t want = lane != nullptr ? std::max(1u, cache_capacity(index) / 2) : 1;
+    const uint32_t want = lane != nullptr ? cache_capacity(index) / 2 : 1;
+    const uint32_t fresh = lane != nullptr ? cut_count(index) : 1;
     for (;;) {
       std::unique_lock guard(zone.lock());
       if (zone.asleep) return asleep();
-      const uint32_t got = zone.spans()->take(index, domain, batch, want);
+      const uint32_t got = zone.spans()->take(index, domain, batch, want, fresh);
       if (got != 0) {
         guard.unlock();
         for (uint32_t i = 1; i < got; ++i)

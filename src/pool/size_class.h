@@ -35,10 +35,16 @@ inline uint32_t class_at(uint32_t last) {
 // of each.
 constexpr uint32_t span_bytes(uint32_t index) { return class_bytes(index) <= 4096 ? 32768 : 65536; }
 
-// How many blocks of a class a thread keeps: 64 KiB worth, between 4 and 64.
+// How many blocks of a class a thread keeps: 128 KiB worth, between 16 and 64. What it has too many of or too
+// few it returns or takes by halves.
 constexpr uint32_t cache_capacity(uint32_t index) {
-  const uint32_t count = 65536 / class_bytes(index);
-  return count < 4 ? 4 : count > 64 ? 64 : count;
+  const uint32_t count = 131072 / class_bytes(index);
+  return count < 16 ? 16 : count > 64 ? 64 : count;
+}
+// How many are cut from spans for it at once: 32 KiB worth, since most programs need few of most classes.
+constexpr uint32_t cut_count(uint32_t index) {
+  const uint32_t count = 32768 / class_bytes(index);
+  return count < 2 ? 2 : count > 32 ? 32 : count;
 }
 
 static_assert(class_bytes(15) == 1024 && class_bytes(16) == 1152 && class_bytes(kClasses - 1) == kSmallMax);

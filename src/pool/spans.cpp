@@ -27,7 +27,7 @@ void Spans::unlink(uint32_t id) {
     partial_[span.index] = span.next;
 }
 
-uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count) {
+uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count, uint32_t fresh) {
   const uint32_t bytes = class_bytes(index);
   uint32_t got = 0;
   if (domain != 0) {
@@ -41,6 +41,7 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count
   }
   auto& depot = depot_[index];
   for (; got < count && !depot.empty(); depot.pop_back()) out[got++] = depot.back();
+  count = got != 0 ? got : fresh;
   while (got < count && partial_[index] != kNoSpan) {
     Span& span = spans_[partial_[index]];
     const uint32_t id = partial_[index];
