@@ -26,9 +26,7 @@ plat_pool_status Pool::allocate_elsewhere(const Request& request, void** address
     const auto status = open_companion(host ? PLAT_POOL_SOURCE_HOST : PLAT_POOL_SOURCE_CACHED, &companion);
     if (status != PLAT_POOL_OK) return status;
   }
-  const plat_pool_status status = companion->allocate(request, address);
-  if (status == PLAT_POOL_OK) note_whole_peak();
-  return status;
+  return companion->allocate(request, address);
 }
 
 plat_pool_status Pool::open_companion(plat_pool_source source, Pool** companion) {

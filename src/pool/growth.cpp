@@ -27,7 +27,9 @@ uint64_t Pool::hard_limit_pages() const {
 uint64_t Pool::soft_limit_pages() const {
   if (options_.slack < 0) return hard_limit_pages();
   const auto soft =
-      static_cast<uint64_t>(static_cast<double>(used_peak_.load()) * (1 + options_.slack)) / kPageBytes + 1;
+      static_cast<uint64_t>(static_cast<double>(root_->used_peak_.load()) * (1 + options_.slack)) /
+          kPageBytes +
+      1;
   return std::min(soft, hard_limit_pages());
 }
 
@@ -55,7 +57,13 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
     got = source_->reserve(bytes, &base);
   }
   if (got != Got::kYes) return got;
-  Space* space = zone.add_space(static_cast<char*>(base), bytes, false);
+  Space* space = nullptr;
+  try {
+    space = zone.add_space(static_cast<char*>(base), bytes, false);
+  } catch (...) {
+    source_->unreserve(base);
+    throw;
+  }
   if (space == nullptr) {
     source_->unreserve(base);
     return Got::kNoMemory;

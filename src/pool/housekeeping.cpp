@@ -8,14 +8,6 @@
 
 namespace plat::pool {
 
-void Pool::note_whole_peak() {
-  uint64_t total = 0;
-  auto add = [&](Pool& pool) { pool.for_zones([&](Zone& zone) { total += zone.used_bytes(); }); };
-  add(*this);
-  for_companions(add);
-  used_peak_.store(std::max(total, used_peak_.load()), std::memory_order_relaxed);
-}
-
 plat_pool_status Pool::stats(plat_pool_stats* stats) {
   *stats = plat_pool_stats{};
   add_stats(*stats);
@@ -276,13 +268,12 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
     } else {
       const uint32_t block = zone.find(*space, address);
       if (block == core::kNoBlock) return unknown(address);
-      const uint64_t asked = zone.asked(block);
-      zone.close(*space, block);
-      done = zone.heap().resize(block, std::max(granules_of(bytes), zone.least_granules()), 0);
-      zone.open(block, done ? bytes : asked);
+      done = zone.resize(block, std::max(granules_of(bytes), zone.least_granules()), bytes);
     }
   }
-  if (!done)
+  if (done)
+    note_peak();
+  else
     return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
                                                    name_, address, format_bytes(bytes)));
   if (tool_.listening()) tell_resized(*space, address, bytes);

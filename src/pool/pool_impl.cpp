@@ -52,9 +52,10 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
   // A range of the caller's is one piece: its small blocks are placed like large ones.
   const bool one_piece = options.source == PLAT_POOL_SOURCE_CALLER;
   if (one_piece) pool->options_.thread_cache = 0;
-  pool->zones_.push_back(std::make_unique<Zone>(0, false, one_piece));
+  std::atomic<uint64_t>* const tally = root != nullptr ? &root->elsewhere_ : nullptr;
+  pool->zones_.push_back(std::make_unique<Zone>(0, false, one_piece, tally));
   pool->large_ = pool->zones_.back().get();
-  pool->zones_.push_back(std::make_unique<Zone>(0, true));
+  pool->zones_.push_back(std::make_unique<Zone>(0, true, false, tally));
   pool->small_ = pool->zones_.back().get();
   pool->id_ = announce_pool(*pool);
   if (options.initial_bytes != 0) {
@@ -202,7 +203,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
       }
       zone.open(block, span_bytes(index));
     }
-    request.tag == 0 ? note_peak() : note_whole_peak();
+    note_peak();
   }
   SmallTable::open(*mark_of(*address, index));
   if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
@@ -231,7 +232,7 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
   }
   *address = zone.open(block, request.bytes);
   guard.unlock();
-  request.tag == 0 ? note_peak() : note_whole_peak();
+  note_peak();
   if (tool_.listening()) tell_added(*address, request.bytes, request.tag);
   return PLAT_POOL_OK;
 }
@@ -370,7 +371,7 @@ Zone* Pool::own_shard(ThreadCache& cache) {
   }
   const auto least = static_cast<uint32_t>(std::min_element(users.begin(), users.end()) - users.begin());
   if (shards_[least].load(std::memory_order_relaxed) == nullptr) {
-    zones_.push_back(std::make_unique<Zone>(0, false));
+    zones_.push_back(std::make_unique<Zone>(0, false, false, &root_->elsewhere_));
     shards_[least].store(zones_.back().get(), std::memory_order_release);
   }
   cache.shard = least + 1;
@@ -381,7 +382,8 @@ Zone* Pool::tag_zone(uint16_t tag, bool small) {
   std::lock_guard guard(zones_mutex_);
   Zone*& zone = tags_[(uint32_t{tag} << 1) | small];
   if (zone == nullptr) {
-    zones_.push_back(std::make_unique<Zone>(tag, small, options_.source == PLAT_POOL_SOURCE_CALLER));
+    zones_.push_back(
+        std::make_unique<Zone>(tag, small, options_.source == PLAT_POOL_SOURCE_CALLER, &root_->elsewhere_));
     zone = zones_.back().get();
   }
   return zone;

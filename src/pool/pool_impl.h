@@ -121,10 +121,13 @@ class Pool final : public plat_pool {
   // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
   // next.
   void note_peak() {
-    if (large_->used_bytes() + small_->used_bytes() > used_peak_.load(std::memory_order_relaxed))
-      note_whole_peak();
+    Pool& root = *root_;
+    const uint64_t used = root.large_->used_bytes() + root.small_->used_bytes() +
+                          root.elsewhere_.load(std::memory_order_relaxed);
+    uint64_t peak = root.used_peak_.load(std::memory_order_relaxed);
+    while (used > peak && !root.used_peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+    }
   }
-  void note_whole_peak();
   void add_stats(plat_pool_stats& stats);
   void refresh_key();
 
@@ -224,7 +227,9 @@ class Pool final : public plat_pool {
   std::unordered_map<Zone*, std::unique_ptr<Saved>> saved_;
   std::atomic<uint64_t> held_bytes_{0};
   std::atomic<uint64_t> held_peak_{0};
-  std::atomic<uint64_t> used_peak_{0};
+  std::atomic<uint64_t> used_peak_{0};  // of the root: the family's
+  // Used beside the large and the small zone: by tags, threads and companions.
+  std::atomic<uint64_t> elsewhere_{0};
   std::atomic<uint64_t> maps_{0};
   std::atomic<uint64_t> unmaps_{0};
   std::atomic<uint64_t> remaps_{0};

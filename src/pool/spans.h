@@ -33,8 +33,8 @@ class Spans {
  public:
   Spans() { partial_.fill(kNoSpan); }
 
-  // Up to `count` blocks of a class for `domain` that were used before; when there are none, up to `fresh` that
-  // are cut for it, fewer when the spans are used up.
+  // Up to `count` blocks of a class for `domain` that were used before; when there are none, up to `fresh`
+  // that are cut for it, fewer when the spans are used up.
   uint32_t take(uint32_t index, uint16_t domain, void** out, uint32_t count, uint32_t fresh);
   // The depot takes up to `count` blocks that nobody uses; how many it had room for.
   uint32_t stow(uint32_t index, void** blocks, uint32_t count);

@@ -16,9 +16,10 @@ namespace plat::pool {
 
 class Zone {
  public:
-  // Where blocks may be shorter than a chunk, chunks are granules.
-  Zone(uint16_t tag, bool with_spans, bool short_blocks = false)
-      : tag_(tag), chunk_shift_(short_blocks ? core::kGranuleShift : kChunkShift) {
+  // Where blocks may be shorter than a chunk, chunks are granules. `tally` counts what is used of several
+  // zones together.
+  Zone(uint16_t tag, bool with_spans, bool short_blocks, std::atomic<uint64_t>* tally)
+      : tally_(tally), tag_(tag), chunk_shift_(short_blocks ? core::kGranuleShift : kChunkShift) {
     if (with_spans) spans_ = std::make_unique<Spans>();
   }
   // The least that a block may have: no two start in one chunk.
@@ -50,15 +51,23 @@ class Zone {
     char* const address = space.address_of(record.start);
     if (spans_ == nullptr) space.starts.put(space.offset_of(address), block);
     set_asked(block, asked);
-    used_granules_.store(used_granules() + record.size, std::memory_order_relaxed);
+    count(record.size);
     ++live_blocks_;
     return address;
   }
   void close(Space& space, uint32_t block) {
     const core::Block& record = heap_.block(block);
     if (spans_ == nullptr) space.starts.drop(space.offset_of(space.address_of(record.start)), block);
-    used_granules_.store(used_granules() - heap_.block(block).size, std::memory_order_relaxed);
+    count(uint64_t{0} - record.size);
     --live_blocks_;
+  }
+  // A live block has another size, where that is possible.
+  bool resize(uint32_t block, uint32_t granules, uint64_t asked) {
+    const uint64_t before = heap_.block(block).size;
+    if (!heap_.resize(block, granules, 0)) return false;
+    set_asked(block, asked);
+    count(heap_.block(block).size - before);
+    return true;
   }
   // The live block that starts at the address; kNoBlock when there is none. Not where spans are.
   uint32_t find(const Space& space, const void* address) const {
@@ -96,12 +105,18 @@ class Zone {
  private:
   Space& search(uint32_t granule) const;
   uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
+  // Differences may be negative: they wrap around, and the sum is right again.
+  void count(uint64_t granules) {
+    used_granules_.store(used_granules() + granules, std::memory_order_relaxed);
+    if (tally_ != nullptr) tally_->fetch_add(granules << core::kGranuleShift, std::memory_order_relaxed);
+  }
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
   std::vector<std::unique_ptr<Space>> spaces_;
   std::atomic<uint64_t> used_granules_{0};
   uint64_t live_blocks_ = 0;
+  std::atomic<uint64_t>* const tally_;
   const uint16_t tag_;
   const uint32_t chunk_shift_;
 };

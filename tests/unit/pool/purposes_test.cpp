@@ -127,6 +127,17 @@ TEST_F(PurposeTest, CountsTagsOverAllPurposes) {
   EXPECT_GE(stats().used_peak, 3_MiB);
 }
 
+// The peak is of everything at one time, whichever block came last.
+TEST_F(PurposeTest, RemembersThePeakOfAllKindsTogether) {
+  create();
+  std::vector<void*> blocks{take_for(PLAT_POOL_HOST, 3_MiB), take_for(PLAT_POOL_COMPUTE, 20_MiB, 5),
+                            take_for(PLAT_POOL_COMPUTE, 4_MiB), take_for(PLAT_POOL_COMPUTE, 5_MiB)};
+  for (void* block : blocks) ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  EXPECT_EQ(stats().used_bytes, 0u);
+  EXPECT_GE(stats().used_peak, 32_MiB);
+  EXPECT_LT(stats().used_peak, 33_MiB);
+}
+
 TEST_F(PurposeTest, SleepsWithoutTheBlocksThatHaveNoPages) {
   options.chunk_bytes = 4_MiB;
   create();
