@@ -1,6 +1,8 @@
 // What the pool costs: replays of traces and synthetic loads, as ratios to an uncontended std::mutex pair of
-// the same run. Rounds of all loads are interleaved and medians taken, because other work on the machine
-// moves absolute figures. Times are of the thread's own processor time.
+// the same run, and beside them the same loads on an allocator of host memory: mimalloc where it is
+// installed, else the C library's. Rounds of all loads are interleaved and medians taken, because other work
+// on the machine moves absolute figures. Times are of the thread's own processor time.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <plat/pool.h>
 #include <time.h>
@@ -10,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -38,14 +41,50 @@ plat_pool* new_pool() {
   return pool;
 }
 
-struct Load {
-  std::string name;
-  std::function<double()> round;  // ns per operation
+// Who serves a load.
+struct OurPool {
+  plat_pool* pool = new_pool();
+  void take(uint64_t bytes, void** address) const { plat_pool_alloc(pool, bytes, address); }
+  void give(void* address) const { plat_pool_free(pool, address); }
+};
+struct HostHeap {
+  const char* name = "malloc";
+  void* (*allocate)(size_t) = std::malloc;
+  void (*release)(void*) = std::free;
+  HostHeap() {
+    // Opened rather than linked, or it would serve everybody in this process.
+    void* const library = dlopen("libmimalloc.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    name = "mimalloc";
+    allocate = reinterpret_cast<void* (*)(size_t)>(dlsym(library, "mi_malloc"));
+    release = reinterpret_cast<void (*)(void*)>(dlsym(library, "mi_free"));
+  }
+  void take(uint64_t bytes, void** address) const { *address = allocate(bytes); }
+  void give(void* address) const { release(address); }
+};
+template <class Heap>
+const Heap& shared_heap() {
+  static const Heap heap;
+  return heap;
+}
+
+struct Figure {
+  std::function<double()> round{};  // ns per operation; empty where there is nothing to measure
   std::vector<double> samples{};
+  void sample() {
+    if (round) samples.push_back(round());
+  }
   double median() {
     std::sort(samples.begin(), samples.end());
     return samples[samples.size() / 2];
   }
+};
+
+struct Load {
+  std::string name;
+  Figure ours;
+  Figure host{};  // the same on the host's heap
+  double median() { return ours.median(); }
 };
 
 double mutex_pair() {
@@ -84,7 +123,8 @@ struct TraceLoad {
 
 // Replaces `hot` of `live` blocks in turn, at random addresses, log-uniform sizes; ns per operation of this
 // thread. They are in order in the array, so that what is measured is not the way to it.
-double churn(plat_pool* pool, uint64_t low, uint64_t high, size_t live, int operations, uint64_t seed,
+template <class Heap>
+double churn(const Heap& heap, uint64_t low, uint64_t high, size_t live, int operations, uint64_t seed,
              size_t hot = 0) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> sizes(4096);
@@ -93,7 +133,7 @@ double churn(plat_pool* pool, uint64_t low, uint64_t high, size_t live, int oper
     size = static_cast<uint64_t>(static_cast<double>(low) *
                                  std::exp2(span * static_cast<double>(random() % 10000) / 10000));
   std::vector<void*> blocks(live);
-  for (size_t i = 0; i < live; ++i) plat_pool_alloc(pool, sizes[i % 4096], &blocks[i]);
+  for (size_t i = 0; i < live; ++i) heap.take(sizes[i % 4096], &blocks[i]);
   std::shuffle(blocks.begin(), blocks.end(), random);
   const double start = cpu_ns();
   if (hot == 0) hot = live;
@@ -101,11 +141,11 @@ double churn(plat_pool* pool, uint64_t low, uint64_t high, size_t live, int oper
   for (int i = 0; i < operations; ++i) {
     void*& block = blocks[next];
     if (++next == hot) next = 0;
-    plat_pool_free(pool, block);
-    plat_pool_alloc(pool, sizes[static_cast<size_t>(i * 7) % 4096], &block);
+    heap.give(block);
+    heap.take(sizes[static_cast<size_t>(i * 7) % 4096], &block);
   }
   const double time = cpu_ns() - start;
-  for (void* block : blocks) plat_pool_free(pool, block);
+  for (void* block : blocks) heap.give(block);
   return time / (2.0 * operations);
 }
 
@@ -114,7 +154,7 @@ double churn(plat_pool* pool, uint64_t low, uint64_t high, size_t live, int oper
 void print_percentiles() {
   using Clock = std::chrono::steady_clock;
   plat_pool* pool = new_pool();
-  churn(pool, 512, 1 << 20, 1000, 60000, 3);  // grows, and leaves everything free
+  churn(OurPool{pool}, 512, 1 << 20, 1000, 60000, 3);  // grows, and leaves everything free
   std::mt19937_64 random(3);
   std::vector<void*> blocks(1000);
   auto size = [&] { return uint64_t{512} << random() % 11; };
@@ -166,8 +206,9 @@ void print_bookkeeping() {
   plat_pool_destroy(pool);
 }
 
+template <class Heap>
 double two_threads(uint64_t low, uint64_t high) {
-  static plat_pool* pool = new_pool();
+  static const Heap heap;
   std::atomic<int> ready{0};
   std::array<double, 2> times{};
   std::array<std::thread, 2> threads;
@@ -175,15 +216,16 @@ double two_threads(uint64_t low, uint64_t high) {
     threads[t] = std::thread([&, t] {
       ++ready;
       while (ready < 2) std::this_thread::yield();
-      times[t] = churn(pool, low, high, 1000, 40000, 17 + t);
+      times[t] = churn(heap, low, high, 1000, 40000, 17 + t);
     });
   for (auto& thread : threads) thread.join();
   return (times[0] + times[1]) / 2;
 }
 
 // One thread allocates, another frees: blocks cross in batches of 256 through a ring.
+template <class Heap>
 double remote_frees() {
-  static plat_pool* pool = new_pool();
+  static const Heap heap;
   constexpr size_t kBatch = 256;
   constexpr int kBatches = 300;
   std::vector<void*> ring(kBatch * 4);
@@ -194,8 +236,7 @@ double remote_frees() {
     for (int b = 0; b < kBatches; ++b) {
       while (filled.load(std::memory_order_acquire) <= b) std::this_thread::yield();
       const double start = cpu_ns();
-      for (size_t i = 0; i < kBatch; ++i)
-        plat_pool_free(pool, ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
+      for (size_t i = 0; i < kBatch; ++i) heap.give(ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
       frees += cpu_ns() - start;
       emptied.store(b + 1, std::memory_order_release);
     }
@@ -205,7 +246,7 @@ double remote_frees() {
     while (emptied.load(std::memory_order_acquire) + 4 <= b) std::this_thread::yield();
     const double start = cpu_ns();
     for (size_t i = 0; i < kBatch; ++i)
-      plat_pool_alloc(pool, 512 + (i % 32) * 480, &ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
+      heap.take(512 + (i % 32) * 480, &ring[(static_cast<size_t>(b) % 4) * kBatch + i]);
     allocations += cpu_ns() - start;
     filled.store(b + 1, std::memory_order_release);
   }
@@ -213,14 +254,15 @@ double remote_frees() {
   return (frees + allocations) / (2.0 * kBatch * kBatches);
 }
 
+template <class Heap>
 double local_frees() {
-  static plat_pool* pool = new_pool();
+  static const Heap heap;
   constexpr size_t kBatch = 256;
   std::vector<void*> blocks(kBatch);
   const double start = cpu_ns();
   for (int b = 0; b < 300; ++b) {
-    for (size_t i = 0; i < kBatch; ++i) plat_pool_alloc(pool, 512 + (i % 32) * 480, &blocks[i]);
-    for (size_t i = 0; i < kBatch; ++i) plat_pool_free(pool, blocks[i]);
+    for (size_t i = 0; i < kBatch; ++i) heap.take(512 + (i % 32) * 480, &blocks[i]);
+    for (size_t i = 0; i < kBatch; ++i) heap.give(blocks[i]);
   }
   return (cpu_ns() - start) / (2.0 * kBatch * 300);
 }
@@ -237,25 +279,30 @@ int main(int argc, char** argv) {
   }).detach();  // a threaded process locks for real
 
   std::vector<Load> loads;
-  loads.push_back({"std::mutex pair", mutex_pair});
-  static plat_pool* pool = new_pool();
+  loads.push_back({"std::mutex pair", {mutex_pair}});
+  auto both = [&](const char* name, auto load) {
+    loads.push_back({name, {[load] { return load.template operator()<OurPool>(); }}, {[load] {
+                       return load.template operator()<HostHeap>();
+                     }}});
+  };
+  both("small, one thread (16 B-1 KiB, 1000 live)",
+       []<class Heap>() { return churn(shared_heap<Heap>(), 16, 1024, 1000, 100000, 3); });
+  both("512 B-32 KiB, one thread (1000 live)",
+       []<class Heap>() { return churn(shared_heap<Heap>(), 512, 32000, 1000, 100000, 3); });
+  both("512 B-1 MiB, one thread (1000 live)",
+       []<class Heap>() { return churn(shared_heap<Heap>(), 512, 1 << 20, 1000, 60000, 3); });
+  both("512 B-32 KiB, two threads", []<class Heap>() { return two_threads<Heap>(512, 32000); });
+  both("512 B-1 MiB, two threads", []<class Heap>() { return two_threads<Heap>(512, 1 << 20); });
+  both("batches, freed by the same thread", []<class Heap>() { return local_frees<Heap>(); });
+  both("batches, freed by another thread", []<class Heap>() { return remote_frees<Heap>(); });
+  both("512 B-16 KiB (mean 4.5 KiB), 1,000 live",
+       []<class Heap>() { return churn(shared_heap<Heap>(), 512, 16384, 1000, 40000, 5); });
+  // Not on the host's heap, which would touch as much memory.
+  static const OurPool large;
   loads.push_back(
-      {"small, one thread (16 B-1 KiB, 1000 live)", [] { return churn(pool, 16, 1024, 1000, 100000, 3); }});
-  loads.push_back(
-      {"512 B-32 KiB, one thread (1000 live)", [] { return churn(pool, 512, 32000, 1000, 100000, 3); }});
-  loads.push_back(
-      {"512 B-1 MiB, one thread (1000 live)", [] { return churn(pool, 512, 1 << 20, 1000, 60000, 3); }});
-  loads.push_back({"512 B-32 KiB, two threads", [] { return two_threads(512, 32000); }});
-  loads.push_back({"512 B-1 MiB, two threads", [] { return two_threads(512, 1 << 20); }});
-  loads.push_back({"batches, freed by the same thread", local_frees});
-  loads.push_back({"batches, freed by another thread", remote_frees});
-  loads.push_back(
-      {"512 B-16 KiB (mean 4.5 KiB), 1,000 live", [] { return churn(pool, 512, 16384, 1000, 40000, 5); }});
-  static plat_pool* large = new_pool();
-  loads.push_back(
-      {"the same, 999,000 others live", [] { return churn(large, 512, 16384, 1000000, 40000, 5, 1000); }});
+      {"the same, 999,000 others live", {[] { return churn(large, 512, 16384, 1000000, 40000, 5, 1000); }}});
   loads.push_back({"the same, any of 1,000,000 live (cache misses)",
-                   [] { return churn(large, 512, 16384, 1000000, 40000, 5); }});
+                   {[] { return churn(large, 512, 16384, 1000000, 40000, 5); }}});
   const size_t fixed = loads.size();
   for (int i = 2; i < argc; ++i) {
     auto load = std::make_shared<TraceLoad>();
@@ -266,16 +313,22 @@ int main(int argc, char** argv) {
     }
     std::string name = argv[i];
     (*load)();  // the first pass grows
-    loads.push_back({name.substr(name.rfind('/') + 1), [load] { return (*load)(); }});
+    loads.push_back({name.substr(name.rfind('/') + 1), {[load] { return (*load)(); }}});
   }
   for (int round = 0; round < rounds; ++round)
-    for (Load& load : loads) load.samples.push_back(load.round());
+    for (Load& load : loads) {
+      load.ours.sample();
+      load.host.sample();
+    }
   const double mutex = loads[0].median();
   double product = 0;
-  fmt::print("{:<46} {:>9} {:>8}\n", "load", "ns/op", "x mutex");
+  fmt::print("{:<46} {:>9} {:>8} {:>9}\n", "load", "ns/op", "x mutex", shared_heap<HostHeap>().name);
   for (size_t i = 0; i < loads.size(); ++i) {
-    fmt::print("{:<46.46} {:>9.1f} {:>8.2f}\n", loads[i].name, loads[i].median(), loads[i].median() / mutex);
-    if (i >= fixed) product += std::log(loads[i].median());
+    Load& load = loads[i];
+    fmt::print("{:<46.46} {:>9.1f} {:>8.2f}", load.name, load.median(), load.median() / mutex);
+    if (load.host.round) fmt::print(" {:>9.1f}", load.host.median());
+    fmt::print("\n");
+    if (i >= fixed) product += std::log(load.median());
   }
   if (loads.size() > fixed) {
     const double mean = std::exp(product / static_cast<double>(loads.size() - fixed));
