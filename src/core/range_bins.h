@@ -26,9 +26,12 @@ class RangeBins {
     const uint32_t prev = blocks[id].free_prev;
     blocks[next].free_prev = prev;
     blocks[prev].free_next = next;
-    if (prev != kListEnd) return;
-    heads_[bin] = next;
-    if (next == kListEnd) clear(bin);
+    const uint32_t head = prev != kListEnd ? heads_[bin] : next;
+    heads_[bin] = head;
+    const uint32_t level = bin >> kStepBits;
+    const uint32_t steps = second_[level] & ~(uint32_t{head == kListEnd} << (bin & (kSteps - 1)));
+    second_[level] = steps;
+    first_ &= ~(uint32_t{steps == 0} << level);
   }
 
   // The range has another size than when it was filed in `bin`.
@@ -52,7 +55,7 @@ class RangeBins {
     blocks[heir].free_prev = prev;
     blocks[next].free_prev = heir;
     blocks[prev].free_next = heir;
-    if (prev == kListEnd) heads_[bin] = heir;
+    heads_[bin] = prev == kListEnd ? heir : heads_[bin];
   }
 
   struct Found {
@@ -65,27 +68,20 @@ class RangeBins {
   Found look(const Block* blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
     uint32_t best = kNoBlock;
-    uint32_t best_size = UINT32_MAX;
-    uint32_t looks = own_looks;
-    for (uint32_t id = heads_[bin]; id != kListEnd; id = blocks[id].free_next) {
-      const uint32_t found = blocks[id].size;
-      if (found >= size && found < best_size) {
-        best = id;
-        best_size = found;
-        if (found == size) break;
+    uint32_t least = kTooShort;  // what the best one leaves
+    auto search = [&](uint32_t list, uint32_t looks) {
+      for (uint32_t id = heads_[list]; id != kListEnd; id = blocks[id].free_next) {
+        const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
+        best = left < least ? id : best;
+        least = std::min(left, least);
+        if (left == 0 || --looks == 0) break;
       }
-      if (--looks == 0) break;
-    }
+    };
+    search(bin, own_looks);
     if (best != kNoBlock) return {best, bin};
     const uint32_t next = next_used(bin + 1);
     if (next == kNoBin) return {kNoBlock, kNoBin};
-    looks = next_looks;
-    for (uint32_t id = heads_[next]; id != kListEnd; id = blocks[id].free_next) {
-      const uint32_t found = blocks[id].size;
-      best = found < best_size ? id : best;
-      best_size = std::min(found, best_size);
-      if (--looks == 0) break;
-    }
+    search(next, next_looks);
     return {best, next};
   }
 
@@ -116,6 +112,7 @@ class RangeBins {
   static constexpr uint32_t kLevels = 32 - kStepBits + 1;
   static constexpr uint32_t kBins = kLevels * kSteps;
   static constexpr uint32_t kNoBin = UINT32_MAX;
+  static constexpr uint32_t kTooShort = ~0u << 27;  // ranges of a bin differ by less than the rest of it
 
   void insert(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t head = heads_[bin];

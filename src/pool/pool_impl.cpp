@@ -105,7 +105,8 @@ bool Pool::allocate_plain(uint64_t bytes, plat_stream stream, void** address) {
   if (bytes <= front.most || bytes > kLargestRequest) return false;
   const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX) return false;
-  Zone& zone = bytes > kShardMax ? *large_ : zone_for(Request{bytes, 0, stream}, false);
+  const HotLane& hot = hot_lane;
+  Zone& zone = hot.shard != nullptr && hot.key == id_ && bytes <= kShardMax ? *hot.shard : *large_;
   std::unique_lock guard(zone.lock(), std::try_to_lock);
   if (!guard || zone.asleep.load(std::memory_order_relaxed)) return false;
   core::RangeHeap& heap = zone.heap();
