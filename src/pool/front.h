@@ -19,7 +19,8 @@ struct Front {
   std::atomic<uint64_t> base{0};
   std::atomic<uint64_t> bytes{0};
   std::atomic<SmallTable*> table{nullptr};
-  // Bytes behind every block, and the most that may be asked for.
+  // Bytes behind every block, which takes whole multiples of 32 before them, and the most that may be asked
+  // for.
   uint32_t tail = 0;
   uint32_t most = kSmallMax;
 
@@ -30,7 +31,7 @@ struct Front {
     if (asked - 1 >= most || hot.key != key.load(std::memory_order_relaxed) || hot.stream != stream)
         [[unlikely]]
       return nullptr;
-    const Lane::Item item = hot.lane->pop(class_at(static_cast<uint32_t>(asked) - 1 + tail));
+    const Lane::Item item = hot.lane->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
     if (item.address != nullptr) [[likely]]
       SmallTable::open(*item.mark);
     return item.address;

@@ -48,7 +48,7 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
   pool->streams_.use(pool->source_->events());
   pool->tail_ = pool->source_->tail_bytes();
   pool->front.tail = pool->tail_;
-  pool->front.most = kSmallMax - pool->tail_;
+  pool->front.most = (kSmallMax - std::min(pool->tail_, kSmallMax)) & ~31u;
   // A range of the caller's is one piece: its small blocks are placed like large ones.
   const bool one_piece = options.source == PLAT_POOL_SOURCE_CALLER;
   if (one_piece) pool->options_.thread_cache = 0;
@@ -84,10 +84,10 @@ void Pool::refresh_key() {
 }
 
 uint32_t Pool::granules_of(uint64_t bytes) const {
-  if (tail_ == 0 || bytes < kProportionalTail)
-    return static_cast<uint32_t>((segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift);
-  return static_cast<uint32_t>(((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) +
-                               bytes / kProportionalTail);
+  const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
+  if (tail_ == 0 || bytes < kProportionalTail) return static_cast<uint32_t>(exact);
+  return static_cast<uint32_t>(std::max(
+      exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
 }
 
 plat_pool_status Pool::allocate(const Request& request, void** address) {

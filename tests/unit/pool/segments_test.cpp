@@ -75,6 +75,36 @@ TEST_P(SegmentTest, FollowsTheRuleOnEveryProduct) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, SegmentTest, ::testing::ValuesIn(kRules));
 
+class TailTest : public PoolTest, public ::testing::WithParamInterface<int32_t> {};
+
+// Whoever knows better may say how much belongs to a block behind its payload. New blocks and blocks that
+// were used before have it.
+TEST_P(TailTest, IsWhatTheOptionsSay) {
+  options.tail_bytes = GetParam();
+  const auto tail = static_cast<uint64_t>(GetParam());
+  create();
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::pair<uint64_t, uint64_t>> segments;
+    for (uint64_t bytes = 1; bytes < 5_MiB; bytes += 1 + bytes / 7) {
+      void* address = take(bytes);
+      uint64_t exact = 0;
+      uint64_t padded = 0;
+      ASSERT_EQ(plat_pool_usable(pool, address, &exact, &padded), PLAT_POOL_OK);
+      EXPECT_GE(padded, align_up(bytes, 32) + tail) << bytes;
+      EXPECT_EQ(padded - exact, tail) << bytes;
+      segments.emplace_back(reinterpret_cast<uint64_t>(address), padded);
+    }
+    std::sort(segments.begin(), segments.end());
+    for (size_t i = 0; i + 1 < segments.size(); ++i)
+      EXPECT_LE(segments[i].first + segments[i].second, segments[i + 1].first);
+    for (const auto& [start, bytes] : segments)
+      ASSERT_EQ(plat_pool_free(pool, reinterpret_cast<void*>(start)), PLAT_POOL_OK);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bytes, TailTest,
+                         ::testing::Values(0, 1, 31, 32, 33, 100, 512, 5000, 32767, 32768, 70000));
+
 struct Example {
   plat_pool_purpose purpose;
   uint64_t bytes;
