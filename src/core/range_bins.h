@@ -98,8 +98,6 @@ class RangeBins {
     }
   }
 
-  bool empty() const { return first_ == 0; }
-
   static uint32_t bin_of(uint32_t size) {
     if (size < kSteps) return size;
     const uint32_t log = static_cast<uint32_t>(std::bit_width(size)) - 1;

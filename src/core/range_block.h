@@ -35,7 +35,6 @@ struct Block {
   uint32_t free_next;
   uint32_t batch;  // while free: the batch of frees on its stream that it belongs to
   BlockState state;
-  uint8_t mark;     // the owner's byte while live
   uint16_t domain;  // while free: whose ordered work may still touch it; 0 = nobody's
 
   bool is_idle() const { return state == BlockState::kFree && domain == 0; }

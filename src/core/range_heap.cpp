@@ -24,9 +24,9 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
   blocks_.make_room();
   const uint32_t id = blocks_.create();
   const uint32_t fence = blocks_.create();
-  blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0, 0};
+  blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0};
   const uint32_t end = page_ceil(start + space);
-  blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0, 0};
+  blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0};
   if (last_ != kNoBlock)
     blocks_[last_].next = id;
   else
@@ -236,7 +236,6 @@ uint32_t RangeHeap::allocate_idle(uint32_t size) {
   high.next = next;
   high.batch = 0;
   high.state = BlockState::kFree;
-  high.mark = 0;
   high.domain = 0;
   blocks[next].prev = upper;
   block.next = upper;

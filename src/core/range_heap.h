@@ -79,6 +79,8 @@ class RangeHeap {
   // Carves the planned range, every page of which is backed by now.
   uint32_t take(const RangePlan& plan, uint16_t domain);
 
+  // Makes sure of host memory for the next call below, so that it cannot fail once pages have moved.
+  void make_room() { blocks_.make_room(); }
   // The owner has backed a run of pages inside holes / is about to unback a run of pages inside free ranges
   // of nobody.
   void map(PageRun pages);

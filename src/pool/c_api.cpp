@@ -1,4 +1,4 @@
-// The C entry points of a pool: check the arguments, call the resource. Nothing else, and no exception
+// The C entry points of a pool: check the arguments, try the short way, call the resource. No exception
 // leaves.
 #include <algorithm>
 #include <cstring>

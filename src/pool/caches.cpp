@@ -39,9 +39,15 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   if (count == 0) return;
   // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
   const uint16_t domain = streams_.domain_or_wait(lane.stream());
-  std::lock_guard guard(small_->lock());
-  const uint32_t stowed = domain == 0 ? small_->spans()->stow(index, batch, count) : 0;
-  for (uint32_t i = stowed; i < count; ++i) return_block(*small_, span_of(batch[i]), index, batch[i], domain);
+  uint32_t done = 0;
+  try {
+    std::lock_guard guard(small_->lock());
+    if (domain == 0) done = small_->spans()->stow(index, batch, count);
+    for (; done < count; ++done) return_block(*small_, span_of(batch[done]), index, batch[done], domain);
+  } catch (...) {  // the host has no memory for the lists: the thread keeps them
+    for (; done < count; ++done) lane.push(index, {batch[done], mark_of(batch[done], index)});
+    throw;
+  }
 }
 
 uint32_t Pool::span_of(const void* small_block) const {
@@ -56,7 +62,8 @@ void Pool::flush_cache(ThreadCache& cache) {
 }
 
 plat_pool_status Pool::flush_thread() {
-  if (options_.thread_cache != 0) flush_cache(*thread_cache_of(*this));
+  if (options_.thread_cache == 0) return PLAT_POOL_OK;
+  if (ThreadCache* cache = thread_cache_of(*this)) flush_cache(*cache);
   return PLAT_POOL_OK;
 }
 

@@ -19,7 +19,7 @@ plat_pool_status Pool::use_on(void* address, plat_stream stream) {
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
     shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
   }
-  refresh_key();
+  refresh_front();
   return PLAT_POOL_OK;
 }
 
@@ -86,7 +86,7 @@ bool Pool::drain_shared(bool wait) {
     shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
   }
   for (const Shared& shared : ready) release_now(index_.find(shared.address), shared.address, shared.stream);
-  if (!ready.empty()) refresh_key();
+  if (!ready.empty()) refresh_front();
   return !ready.empty();
 }
 
@@ -107,7 +107,7 @@ bool Pool::forget_uses(plat_stream stream, bool synchronize) {
     shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
   }
   drain_shared(false);
-  refresh_key();
+  refresh_front();
   return true;
 }
 

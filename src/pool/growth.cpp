@@ -71,8 +71,12 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   index_.add(space);
   address_bytes_ += bytes;
   tell_space(*space);
-  if (&zone == small_) refresh_key();
   if (&zone == large_ && home_.load() == nullptr) home_ = space;
+  if (&zone == small_ && front.bytes.load() == 0) {
+    front.table = space->small.get();
+    front.base = reinterpret_cast<uint64_t>(space->base);
+    front.bytes = space->bytes;
+  }
   return Got::kYes;
 }
 
@@ -106,6 +110,9 @@ bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::
   while (pages.size() < count) {
     core::MovableRun run = zone.heap().movable(static_cast<uint32_t>(count - pages.size()), skip);
     if (run.pages.count == 0) return true;
+    // What may fail comes before pages are nowhere.
+    zone.heap().make_room();
+    pages.reserve(pages.size() + run.pages.count);
     uint32_t done = 0;
     for (; done < run.pages.count; ++done) {
       const uint32_t page = run.pages.first + done;
@@ -122,9 +129,8 @@ bool Pool::move_out(Zone& zone, const core::RangePlan& skip, size_t count, std::
   return true;
 }
 
-// Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. What was gathered
-// stays in the bank when it is not enough, so nothing is lost. A device that refused is asked again only when
-// moving does not do.
+// Gathers `count` pages for a plan: idle ones, new ones, then ones that lie free elsewhere. A device that
+// refused is asked again only when moving does not do.
 Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, size_t count,
                         std::vector<void*>& pages) {
   Got got = create_pages(count, std::min(soft_limit_pages(), device_full_at_.load()), pages);
@@ -146,10 +152,6 @@ Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, 
     else
       got = pages.size() < count ? create_pages(count, hard_limit_pages(), pages) : Got::kYes;
   }
-  if (got != Got::kYes) {
-    bank_.insert(bank_.end(), pages.begin(), pages.end());
-    pages.clear();
-  }
   return got;
 }
 
@@ -157,12 +159,11 @@ Got Pool::map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& 
   std::vector<core::PageRun> runs;
   zone.heap().missing(plan, runs);
   for (const core::PageRun& run : runs) {
+    zone.heap().make_room();
     for (uint32_t i = 0; i < run.count; ++i) {
       const Got got = source_->map_page(zone.page_address(run.first + i), pages.back());
       if (got != Got::kYes) {
         if (i != 0) zone.heap().map(core::PageRun{run.first, i});
-        bank_.insert(bank_.end(), pages.begin(), pages.end());
-        pages.clear();
         return got;
       }
       zone.page(run.first + i) = pages.back();
@@ -199,9 +200,9 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   if (bank_.size() + fresh < plan.missing_pages &&
       bank_.size() + fresh + movable - std::min(inside, movable) < plan.missing_pages)
     return Got::kNoMemory;
-  std::vector<void*> pages;
-  Got got = collect_pages(zone, plan, true, plan.missing_pages, pages);
-  if (got == Got::kYes) got = map_plan(zone, plan, pages);
+  Pages pages(bank_, plan.missing_pages);
+  Got got = collect_pages(zone, plan, true, plan.missing_pages, pages.list);
+  if (got == Got::kYes) got = map_plan(zone, plan, pages.list);
   if (got == Got::kYes) *block = zone.heap().take(plan, domain);
   return got;
 }

@@ -64,18 +64,15 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
     if (status != PLAT_POOL_OK) return status;
     pool->release(block, nullptr);
   }
-  pool->refresh_key();
+  pool->refresh_front();
   *out = pool.release();
   return PLAT_POOL_OK;
 }
 
-void Pool::refresh_key() {
-  if (!small_->spaces().empty() && source_->has_pages() && front.bytes.load() == 0) {
-    const Space& space = *small_->spaces().front();
-    front.table = space.small.get();
-    front.base = reinterpret_cast<uint64_t>(space.base);
-    front.bytes = space.bytes;
-  }
+void Pool::refresh_front() {
+  // Who looks and who opens or closes must be one: else the last to open may have looked before another
+  // closed.
+  std::lock_guard guard(front_mutex_);
   const bool alone = !tool_.listening() && shared_count_.load() == 0;
   front.key.store(alone && options_.thread_cache != 0 && !small_->asleep ? id_ : UINT64_MAX);
   const bool plain =
@@ -162,6 +159,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   const bool cached = options_.thread_cache != 0 && request.tag == 0;
   ThreadCache* cache = cached ? thread_cache_of(*this) : nullptr;
   Lane* lane = cache != nullptr ? lane_of(*cache, request.stream) : nullptr;
+  if (zone.asleep) return asleep();
   if (lane != nullptr) {
     if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
     *address = lane->pop(index).address;
@@ -176,9 +174,13 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
       const uint32_t got = zone.spans()->take(index, domain, batch, want, fresh);
       if (got != 0) {
         guard.unlock();
-        for (uint32_t i = 1; i < got; ++i)
-          lane->push(index, {batch[got - i], mark_of(batch[got - i], index)});
         *address = batch[0];
+        uint32_t left = got - 1;
+        while (left > 0 && lane->push(index, {batch[left], mark_of(batch[left], index)})) --left;
+        // Growing may have called the program back, which may have filled the lane.
+        if (left == 0) break;
+        guard.lock();
+        for (; left > 0; --left) return_block(zone, span_of(batch[left]), index, batch[left], domain);
         break;
       }
       const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
@@ -261,7 +263,7 @@ plat_pool_status Pool::release(void* address, plat_stream stream) {
 }
 
 bool Pool::release_plain(void* address, plat_stream stream) {
-  Space* space = home_.load(std::memory_order_relaxed);
+  Space* space = home_.load(std::memory_order_acquire);
   if (space == nullptr || !space->contains(address)) {
     space = index_.find(address);
     if (space == nullptr || space->small != nullptr) return false;
@@ -350,16 +352,18 @@ Zone& Pool::zone_for(const Request& request, bool small) {
   if (small) return *small_;
   if (request.bytes > kShardMax || options_.thread_cache == 0 || !source_->has_pages()) return *large_;
   // One zone packs best. Only a thread that keeps finding it taken gets one of its own.
-  HotLane& hot = hot_lane;
-  if (hot.key != id_) lane_of(*thread_cache_of(*this), request.stream);
-  if (hot.shard == nullptr) return *large_;
-  return *hot.shard;
+  ThreadCache* const cache = thread_cache_of(*this);
+  if (cache == nullptr || cache->shard == 0) return *large_;
+  if (hot_lane.key != id_) lane_of(*cache, request.stream);  // so that the short way finds it next time
+  return *hot_lane.shard;
 }
 
 void Pool::found_taken() {
   if (options_.thread_cache == 0 || !source_->has_pages()) return;
-  ThreadCache& cache = *thread_cache_of(*this);
-  if (cache.shard == 0 && ++cache.contention >= kContentionLimit) hot_lane.shard = own_shard(cache);
+  ThreadCache* const cache = thread_cache_of(*this);
+  if (cache == nullptr || cache->shard != 0 || ++cache->contention < kContentionLimit) return;
+  Zone* const shard = own_shard(*cache);
+  if (hot_lane.key == id_) hot_lane.shard = shard;
 }
 
 Zone* Pool::own_shard(ThreadCache& cache) {

@@ -77,6 +77,20 @@ class Pool final : public plat_pool {
     };
     std::vector<Page> pages;
   };
+  // Pages on their way somewhere: those that do not get there, whatever goes wrong, stay in the bank.
+  struct Pages {
+    Pages(std::vector<void*>& bank, size_t count) : bank_(bank) {
+      bank.reserve(bank.size() + count);
+      list.reserve(count);
+    }
+    ~Pages() { bank_.insert(bank_.end(), list.begin(), list.end()); }
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    std::vector<void*> list;
+
+   private:
+    std::vector<void*>& bank_;
+  };
   struct Shared {  // a freed block that several streams still use
     void* address;
     plat_stream stream;
@@ -129,7 +143,7 @@ class Pool final : public plat_pool {
     }
   }
   void add_stats(plat_pool_stats& stats);
-  void refresh_key();
+  void refresh_front();
 
   // growth.cpp
   plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
@@ -202,6 +216,7 @@ class Pool final : public plat_pool {
   std::unique_ptr<Source> source_;
   uint64_t id_ = 0;
   uint32_t tail_ = 32;
+  std::mutex front_mutex_;             // guards opening and closing the front; taken last
   std::atomic<Space*> home_{nullptr};  // the first space of the large zone, where most large blocks are
   SpaceIndex index_;
   Streams streams_;

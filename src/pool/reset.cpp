@@ -45,7 +45,7 @@ void Pool::reset_locked() {
     }
   });
   forget_shared();
-  refresh_key();
+  refresh_front();
   obey_release();
 }
 

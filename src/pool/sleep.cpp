@@ -27,7 +27,7 @@ size_t Pool::stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans
     zone->asleep = true;
     saved_[zone] = std::make_unique<Saved>(Saved{std::move(missing)});
   }
-  if (lost != 0) refresh_key();
+  if (lost != 0) refresh_front();
   return lost;
 }
 
@@ -72,6 +72,9 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
       }
     }
   }
+  size_t count = 0;
+  for (Zone* zone : zones) count += plans[zone]->pages.size();
+  bank_.reserve(bank_.size() + count);
   // No handle is freed before every page is unmapped, so a refusal half way can be undone.
   for (Zone* zone : zones) {
     for (auto& page : plans[zone]->pages) {
@@ -98,7 +101,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
     zone->asleep = true;
     saved_[zone] = std::move(plans[zone]);
   }
-  refresh_key();
+  refresh_front();
   // Asked twice: what the device still refuses is idle memory of the pool, which the next trim gives back.
   const uint64_t keep = tag == PLAT_POOL_ALL_TAGS ? 0 : held_bytes_ - bank_.size() * kPageBytes;
   const bool taken = trim_locked(keep) || trim_locked(keep);
@@ -122,7 +125,8 @@ plat_pool_status Pool::wake(uint16_t tag) {
   size_t need = 0;
   for (Zone* zone : zones)
     for (const auto& page : saved_[zone]->pages) need += page.handle == nullptr;
-  std::vector<void*> handles;
+  Pages pages(bank_, need);
+  std::vector<void*>& handles = pages.list;
   std::vector<std::pair<Zone*, Saved::Page*>> fresh;  // given a new page in this try
   auto undo = [&](plat_pool_status status, const char* what) {
     const std::string why = source_->error();
@@ -133,11 +137,11 @@ plat_pool_status Pool::wake(uint16_t tag) {
       handles.push_back(std::exchange(page->handle, nullptr));
     }
     bank_.insert(bank_.end(), handles.begin(), handles.end());
+    handles.clear();
     trim_locked(held_bytes_ - bank_.size() * kPageBytes);
     return report(status, fmt::format("pool {}: stays asleep, {} failed: {}", name_, what, why));
   };
   const ToolHook::Moving moving(tool_);
-  handles.reserve(need);
   fresh.reserve(need);
   if (const Got got = create_pages(need, hard_limit_pages(), handles); got != Got::kYes)
     return undo(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE, "getting the pages back");
@@ -163,7 +167,7 @@ plat_pool_status Pool::wake(uint16_t tag) {
     zone->asleep = false;
     saved_.erase(zone);
   }
-  refresh_key();
+  refresh_front();
   return PLAT_POOL_OK;
 }
 
@@ -172,17 +176,19 @@ plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
     return report(PLAT_POOL_UNSUPPORTED,
                   fmt::format("pool {}: only a pool over mapped pages can do this", name_));
   std::lock_guard growth(growth_);
-  std::vector<void*> got;
+  pages.reserve(pages.size() + count);
+  Pages got(bank_, count);
   Got result;
   {
     std::lock_guard guard(large_->lock());
-    result = collect_pages(*large_, core::RangePlan{}, true, count, got);
+    result = collect_pages(*large_, core::RangePlan{}, true, count, got.list);
   }
   if (result != Got::kYes)
     return report(
         result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
         fmt::format("pool {}: no {} pages to be had ({}); {}", name_, count, account(), source_->error()));
-  pages.insert(pages.end(), got.begin(), got.end());
+  pages.insert(pages.end(), got.list.begin(), got.list.end());
+  got.list.clear();
   return PLAT_POOL_OK;
 }
 

@@ -60,9 +60,6 @@ struct Space {
   uint64_t offset_of(const void* address) const {
     return static_cast<uint64_t>(static_cast<const char*>(address) - base);
   }
-  uint32_t granule_of(const void* address) const {
-    return first_granule + static_cast<uint32_t>(offset_of(address) >> core::kGranuleShift);
-  }
   char* address_of(uint32_t granule) const {
     return base + (static_cast<uint64_t>(granule - first_granule) << core::kGranuleShift);
   }

@@ -143,6 +143,8 @@ uint32_t Spans::add(uint32_t index, char* base, uint32_t block) {
     id = recycled_.back();
     recycled_.pop_back();
   } else {
+    // Room for all of them, so that drop() cannot fail.
+    if (recycled_.capacity() <= spans_.size()) recycled_.reserve(2 * spans_.size() + 16);
     id = static_cast<uint32_t>(spans_.size());
     spans_.emplace_back();
   }

@@ -14,7 +14,7 @@ void Pool::tell_space(Space& space) {
       tool_.heap_added(space.base, source_->asked_bytes(space.bytes), source_->device(),
                        zone.tag() != 0 ? fmt::format("{}: {} of tag {}", name_, kind, zone.tag())
                                        : fmt::format("{}: {}", name_, kind));
-  if (tool_.listening()) refresh_key();
+  if (tool_.listening()) refresh_front();
 }
 
 void Pool::tell_added(const void* address, uint64_t bytes, uint16_t tag) {

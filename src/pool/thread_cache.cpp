@@ -24,10 +24,13 @@ Registry& registry() {
   return *instance;
 }
 
+constinit thread_local bool ended = false;  // what outlives the caches of a thread may still free blocks
+
 struct ThreadCaches {
   std::vector<std::unique_ptr<ThreadCache>> caches;
   ~ThreadCaches() {
     hot_lane = HotLane{};
+    ended = true;
     Registry& all = registry();
     std::lock_guard guard(all.mutex);
     for (auto& cache : caches)
@@ -74,6 +77,7 @@ uint64_t Lane::cached_blocks() const {
 }
 
 ThreadCache* thread_cache_of(Pool& pool) {
+  if (ended) return nullptr;
   for (auto& cache : thread_caches.caches)
     if (cache->pool_id == pool.id()) return cache.get();
   auto cache = std::make_unique<ThreadCache>();

@@ -44,7 +44,7 @@ class Zone {
   }
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
 
-  // A block was placed / goes: keeps the chunk table and the counts. `asked` is what the caller wanted.
+  // A block was placed / goes: keeps the table of starts and the counts. `asked` is what the caller wanted.
   void* open(uint32_t block, uint64_t asked) {
     const core::Block& record = heap_.block(block);
     Space& space = space_of(record.start);

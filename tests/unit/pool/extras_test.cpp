@@ -23,6 +23,23 @@ TEST_F(PoolTest, SleepsAndWakesWithItsContents) {
   EXPECT_EQ(static_cast<char*>(small)[99], 9);
 }
 
+TEST_F(PoolTest, HandsOutNothingThatSleeps) {
+  create();
+  void* small = take(100);
+  void* large = take(100_KiB);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 0), PLAT_POOL_OK);
+  // A free is only bookkeeping. The block is the thread's then, but without memory behind it.
+  ASSERT_EQ(plat_pool_free(pool, small), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_free(pool, large), PLAT_POOL_OK);
+  for (const uint64_t bytes : {uint64_t{100}, 100_KiB}) {
+    void* block = nullptr;
+    EXPECT_EQ(plat_pool_alloc(pool, bytes, &block), PLAT_POOL_ASLEEP);
+    EXPECT_EQ(block, nullptr);
+  }
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(take(100), small);
+}
+
 TEST_F(PoolTest, StaysAsleepWhenTheMemoryIsGone) {
   create();
   void* block = take(40_MiB);

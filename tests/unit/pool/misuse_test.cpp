@@ -120,5 +120,33 @@ TEST_F(PoolTest, AsksAFullDeviceOnlyWhenMovingDoesNotDo) {
   EXPECT_EQ(plat_pool_free(pool, small), PLAT_POOL_OK);
 }
 
+// The callback frees blocks of the class that is asked for: its thread has more of them then than it may
+// keep.
+TEST_F(PoolTest, LosesNoBlockThatTheCallbackFrees) {
+  options.limit_bytes = 4_MiB;
+  create();
+  struct Held {
+    std::vector<void*> small;
+    void* large = nullptr;
+  } held;
+  for (int i = 0; i < 200; ++i) held.small.push_back(take(1000));
+  held.large = take(1900_KiB);
+  plat_pool_set_oom_callback(
+      pool,
+      [](void* user, plat_pool* asking, uint64_t, const char*) {
+        auto& all = *static_cast<Held*>(user);
+        for (void* block : all.small) plat_pool_free(asking, block);
+        all.small.clear();
+        return static_cast<int>(plat_pool_free(asking, std::exchange(all.large, nullptr)) == PLAT_POOL_OK);
+      },
+      &held);
+  std::vector<void*> blocks;
+  while (!held.small.empty()) blocks.push_back(take(1000));
+  for (void* block : blocks) ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  plat_pool_flush_thread(pool);
+  EXPECT_EQ(stats().live_blocks, 0u);
+  EXPECT_EQ(stats().used_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace plat::test

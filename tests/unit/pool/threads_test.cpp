@@ -116,5 +116,92 @@ TEST_F(PoolTest, GetsBackWhatAnotherThreadFreed) {
   EXPECT_EQ(stats().reserved_bytes, 0u) << "what lay ready for other threads went too";
 }
 
+// Destroyed after the thread's caches, because it is made before them.
+struct Late {
+  plat_pool* pool = nullptr;
+  void* blocks[2] = {};
+  std::atomic<int>* failures = nullptr;
+  ~Late() {
+    if (pool == nullptr) return;
+    for (void* block : blocks) *failures += plat_pool_free(pool, block) != PLAT_POOL_OK;
+    void* block = nullptr;
+    *failures += plat_pool_alloc(pool, 100, &block) != PLAT_POOL_OK;
+    *failures += plat_pool_free(pool, block) != PLAT_POOL_OK;
+    *failures += plat_pool_flush_thread(pool) != PLAT_POOL_OK;
+  }
+};
+thread_local Late late;
+
+TEST_F(PoolTest, ServesAThreadWhoseCachesAreGone) {
+  create();
+  std::atomic<int> failures{0};
+  std::thread([&] {
+    late.failures = &failures;
+    late.blocks[0] = take(100);
+    late.blocks[1] = take(100_KiB);
+    late.pool = pool;
+  }).join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(stats().live_blocks, 0u);
+}
+
+// What one thread knows of streams must not be undone by another that looked a moment earlier.
+TEST_F(PoolTest, WaitsForStreamsWhileOthersForgetTheirs) {
+  create();
+  void* other = take(100);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> noise;
+  for (int i = 0; i < 3; ++i)
+    noise.emplace_back([&] {
+      while (!stop) {
+        plat_pool_use_on(pool, other, stream(2));
+        plat_pool_forget_stream(pool, stream(2));
+      }
+    });
+  int missed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    void* block = take(i % 2 == 0 ? 2000 : 200000);
+    const uint64_t before = device().events_recorded;
+    plat_pool_use_on(pool, block, stream(1));
+    plat_pool_free(pool, block);
+    missed += device().events_recorded == before;
+  }
+  stop = true;
+  for (std::thread& thread : noise) thread.join();
+  EXPECT_EQ(missed, 0);
+}
+
+// For ThreadSanitizer: the first space of either zone comes while others free and note uses.
+TEST_F(PoolTest, OpensItsFirstSpacesBesideOtherThreads) {
+  for (int i = 0; i < 50; ++i) {
+    plat_pool* fresh = nullptr;
+    ASSERT_EQ(plat_pool_create(&options, &fresh), PLAT_POOL_OK);
+    const uint64_t first = i % 2 == 0 ? 100 : 100000;
+    const uint64_t second = i % 2 == 0 ? 100000 : 100;
+    std::atomic<int> ready{0};
+    auto meet = [&] {
+      ready.fetch_add(1, std::memory_order_relaxed);
+      while (ready.load(std::memory_order_relaxed) < 2) std::this_thread::yield();
+    };
+    std::thread user([&] {
+      std::vector<void*> blocks(60);
+      for (void*& block : blocks) plat_pool_alloc(fresh, first, &block);
+      meet();
+      for (void* block : blocks) {
+        plat_pool_use_on(fresh, block, stream(1));
+        plat_pool_free_on(fresh, block, stream(1));
+      }
+    });
+    std::thread opener([&] {
+      meet();
+      void* block = nullptr;
+      plat_pool_alloc(fresh, second, &block);
+    });
+    user.join();
+    opener.join();
+    EXPECT_EQ(plat_pool_destroy(fresh), PLAT_POOL_OK);
+  }
+}
+
 }  // namespace
 }  // namespace plat::test
