@@ -45,7 +45,8 @@ typedef enum plat_pool_source {
   PLAT_POOL_SOURCE_HOST = 2,   /* blocks of aclrtMallocHost */
   PLAT_POOL_SOURCE_MEDIA = 3,  /* blocks of acldvppMalloc */
   PLAT_POOL_SOURCE_CALLER = 4, /* one range that the caller owns and keeps until the pool is destroyed */
-  PLAT_POOL_SOURCE_CACHED = 5  /* blocks of aclrtMallocCached */
+  PLAT_POOL_SOURCE_CACHED = 5, /* blocks of aclrtMallocCached */
+  PLAT_POOL_SOURCE_DEVICE = 6  /* VMM where the product has virtual memory, else MALLOC: the default */
 } plat_pool_source;
 
 /* What a block is for. One pool serves them all: for memory that its source is not, it opens a companion at

@@ -86,6 +86,7 @@ void plat_pool_options_init(plat_pool_options* options) {
   *options = plat_pool_options{};
   options->struct_size = sizeof(plat_pool_options);
   options->device = -1;
+  options->source = PLAT_POOL_SOURCE_DEVICE;
   options->tail_bytes = -1;
   options->slack = -1;
   options->thread_cache = 1;
@@ -102,7 +103,7 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
           "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
     std::memcpy(&chosen, options, options->struct_size);
   }
-  if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_CACHED)
+  if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_DEVICE)
     return report(PLAT_POOL_INVALID, "plat_pool_create: there is no such source or release policy");
   // Beyond a century no clock can tell.
   chosen.release_idle_ms = std::min<uint64_t>(chosen.release_idle_ms, uint64_t{1} << 41);

@@ -32,9 +32,10 @@ Pool::Pool(const plat_pool_options& options, Pool* root)
 
 plat_pool_status Pool::create(const plat_pool_options& options, Pool** out) {
   std::string why;
-  auto source = Source::create(options, &why);
+  plat_pool_options settled = options;
+  auto source = Source::create(settled, &why);
   if (source == nullptr) return report(PLAT_POOL_INVALID, fmt::format("plat_pool_create: {}", why));
-  return create(options, std::move(source), out);
+  return create(settled, std::move(source), out);
 }
 
 plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<Source> source, Pool** out) {

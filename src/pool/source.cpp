@@ -144,14 +144,27 @@ class CallerSource final : public Source {
   bool taken_ = false;
 };
 
+// By name, since a call that is refused would be an error in the program's log: Ascend 310 has none, nor has
+// 310B where programs run on the device itself.
+bool has_virtual_memory(const char* soc) {
+  if (soc == nullptr) return true;
+  if (std::strcmp(soc, "Ascend310") == 0) return false;
+  aclrtRunMode mode = ACL_HOST;
+  return std::strncmp(soc, "Ascend310B", 10) != 0 || aclrtGetRunMode(&mode) != ACL_SUCCESS ||
+         mode != ACL_DEVICE;
+}
+
 }  // namespace
 
-std::unique_ptr<Source> Source::create(const plat_pool_options& options, std::string* why) {
+std::unique_ptr<Source> Source::create(plat_pool_options& options, std::string* why) {
   int32_t device = options.device;
   if (device < 0 && options.source != PLAT_POOL_SOURCE_CALLER && aclrtGetDevice(&device) != ACL_SUCCESS) {
     *why = "no device is set in this thread and the options name none";
     return nullptr;
   }
+  const char* const soc = aclrtGetSocName();
+  if (options.source == PLAT_POOL_SOURCE_DEVICE)
+    options.source = has_virtual_memory(soc) ? PLAT_POOL_SOURCE_VMM : PLAT_POOL_SOURCE_MALLOC;
   std::unique_ptr<Source> source;
   if (options.source == PLAT_POOL_SOURCE_VMM)
     source = std::make_unique<VmmSource>(device);
@@ -161,7 +174,6 @@ std::unique_ptr<Source> Source::create(const plat_pool_options& options, std::st
     source = std::make_unique<BlockSource>(options.source, device < 0 ? 0 : device);
   // The Ascend 950 generation reads nothing past the payload, so its segments need no tail. Media memory
   // keeps the tail everywhere.
-  const char* soc = aclrtGetSocName();
   const bool no_tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 &&
                        options.source != PLAT_POOL_SOURCE_MEDIA && options.source != PLAT_POOL_SOURCE_HOST;
   source->tail_bytes_ = options.tail_bytes >= 0 ? static_cast<uint32_t>(options.tail_bytes)

@@ -45,7 +45,8 @@ class Source {
   // The device's words for the last failure that the calling thread met.
   static std::string& error();
 
-  static std::unique_ptr<Source> create(const plat_pool_options& options, std::string* why);
+  // Settles which source PLAT_POOL_SOURCE_DEVICE is, in the options. Null, and `why`, when there is none.
+  static std::unique_ptr<Source> create(plat_pool_options& options, std::string* why);
 
  protected:
   Got failed(const char* call, int code);

@@ -152,6 +152,9 @@ extern "C" {
 
 aclError aclrtGetDevice(int32_t* id) { return *id = 0, ACL_SUCCESS; }
 const char* aclrtGetSocName(void) { return device().soc; }
+aclError aclrtGetRunMode(aclrtRunMode* mode) {
+  return *mode = device().on_itself ? ACL_DEVICE : ACL_HOST, ACL_SUCCESS;
+}
 const char* aclGetRecentErrMsg(void) { return nullptr; }
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
   *total = device().capacity_bytes;
@@ -163,6 +166,8 @@ aclError aclrtReserveMemAddress(void** out, size_t size, size_t alignment, void*
   std::lock_guard guard(state().mutex);
   if (alignment != 0 || expected != nullptr || flags != 0 || size == 0)
     return broken("reserve: reserved argument"), ACL_ERROR_INVALID_PARAM;
+  if (std::strcmp(device().soc, "Ascend310") == 0 || device().on_itself)
+    return broken("reserve: no virtual memory"), ACL_ERROR_RT_FEATURE_NOT_SUPPORT;
   if (size > (uint64_t{128} << 30)) return ACL_ERROR_RT_MEMORY_ALLOCATION;
   if (refuse("aclrtReserveMemAddress")) return device().fail_code;
   const uint64_t whole = size + kPage;

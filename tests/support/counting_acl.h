@@ -14,6 +14,7 @@ namespace plat::test {
 struct CountingAcl {
   uint64_t capacity_bytes = uint64_t{64} << 30;
   bool backed = true;
+  bool on_itself = false;      // programs run on the device
   bool streams_finish = true;  // off: events complete only through finish()
   const char* soc = "Ascend910B";
   uint64_t fail_call = 0;  // the n-th checked call from now fails; 0: none

@@ -183,6 +183,26 @@ TEST_F(PoolTest, ResizesWhereItStands) {
   EXPECT_EQ(plat_pool_resize(pool, first, 4096), PLAT_POOL_OK);
 }
 
+TEST_F(PoolTest, TakesBlocksWhereThereIsNoVirtualMemory) {
+  struct Product {
+    const char* soc;
+    bool on_itself;
+    bool pages;
+  };
+  for (const Product& product : {Product{"Ascend310", false, false}, Product{"Ascend310B1", true, false},
+                                 Product{"Ascend310B1", false, true}, Product{"Ascend310P3", false, true}}) {
+    SCOPED_TRACE(product.soc);
+    reset_device();
+    device().soc = product.soc;
+    device().on_itself = product.on_itself;
+    create();
+    for (const uint64_t bytes : {uint64_t{100}, 100_KiB, 3_MiB}) std::memset(take(bytes), 1, bytes);
+    EXPECT_EQ(device().maps != 0, product.pages);
+    EXPECT_EQ(device().mallocs == 0, product.pages);
+    plat_pool_destroy(std::exchange(pool, nullptr));
+  }
+}
+
 TEST_F(PoolTest, ServesEverySource) {
   for (auto source :
        {PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_HOST, PLAT_POOL_SOURCE_MEDIA, PLAT_POOL_SOURCE_CACHED}) {

@@ -19,12 +19,12 @@ struct Rule {
   uint64_t tail_950;
 };
 
-// Memory mapped page by page is divided as that of aclrtMalloc is.
+// Memory mapped page by page, where the product has such, is divided as that of aclrtMalloc is.
 constexpr Rule kRules[] = {
-    {"mapped", PLAT_POOL_SOURCE_VMM, PLAT_POOL_COMPUTE, 64, 32, 0},
-    {"mapped, for media", PLAT_POOL_SOURCE_VMM, PLAT_POOL_MEDIA, 128, 32, 0},
-    {"mapped, for the host", PLAT_POOL_SOURCE_VMM, PLAT_POOL_HOST, 64, 32, 32},
-    {"mapped, cached", PLAT_POOL_SOURCE_VMM, PLAT_POOL_CACHED, 64, 32, 0},
+    {"mapped", PLAT_POOL_SOURCE_DEVICE, PLAT_POOL_COMPUTE, 64, 32, 0},
+    {"mapped, for media", PLAT_POOL_SOURCE_DEVICE, PLAT_POOL_MEDIA, 128, 32, 0},
+    {"mapped, for the host", PLAT_POOL_SOURCE_DEVICE, PLAT_POOL_HOST, 64, 32, 32},
+    {"mapped, cached", PLAT_POOL_SOURCE_DEVICE, PLAT_POOL_CACHED, 64, 32, 0},
     {"aclrtMalloc", PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_COMPUTE, 64, 32, 0},
     {"aclrtMalloc, for media", PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_MEDIA, 128, 32, 0},
     {"acldvppMalloc", PLAT_POOL_SOURCE_MEDIA, PLAT_POOL_COMPUTE, 128, 32, 32},
@@ -41,6 +41,7 @@ TEST_P(SegmentTest, FollowsTheRuleOnEveryProduct) {
   for (const device::Product& product : device::products()) {
     SCOPED_TRACE(product.soc_name);
     device().soc = product.soc_name;
+    device().on_itself = product.runs_on_device;
     options.source = rule.source;
     options.chunk_bytes = 8_MiB;
     create();
