@@ -23,6 +23,8 @@ typedef struct plat_pool plat_pool;
 typedef struct plat_arena plat_arena;
 typedef struct plat_kv_cache plat_kv_cache;
 typedef void* plat_stream; /* an aclrtStream; NULL means "no stream: the memory is idle" */
+/* The device's default stream, whose name in ACL is NULL. */
+#define PLAT_POOL_DEFAULT_STREAM ((plat_stream)(uintptr_t)-1)
 
 typedef enum plat_pool_status {
   PLAT_POOL_OK = 0,

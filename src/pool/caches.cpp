@@ -19,9 +19,10 @@ void Pool::retire(ThreadCache& cache) {
 }
 
 Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream) {
+  drop_ended(cache);
   Lane* lane = nullptr;
   for (auto& each : cache.lanes)
-    if (each->stream() == stream) lane = each.get();
+    if (each->stream() == stream && !each->ended()) lane = each.get();
   if (lane == nullptr) {
     auto fresh = std::make_unique<Lane>(stream);
     lane = fresh.get();
@@ -29,8 +30,18 @@ Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream) {
     cache.lanes.push_back(std::move(fresh));
   }
   Zone* shard = cache.shard != 0 ? shards_[cache.shard - 1].load(std::memory_order_acquire) : nullptr;
-  hot_lane = HotLane{id_, stream, lane, shard};
+  hot_lane = HotLane{key_, stream, lane, shard};
   return lane;
+}
+
+// Lanes of streams that were forgotten go, whichever thread forgot them.
+void Pool::drop_ended(ThreadCache& cache) {
+  if (std::none_of(cache.lanes.begin(), cache.lanes.end(), [](auto& lane) { return lane->ended(); })) return;
+  for (auto& lane : cache.lanes)
+    if (lane->ended())
+      for (uint32_t index = 0; index < kClasses; ++index) flush_lane(*lane, index, 64);
+  std::lock_guard guard(caches_mutex_);
+  std::erase_if(cache.lanes, [](auto& lane) { return lane->ended() && lane->cached_blocks() == 0; });
 }
 
 void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
@@ -38,7 +49,11 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   count = lane.drain(index, count, batch);
   if (count == 0) return;
   // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
-  const uint16_t domain = streams_.domain_or_wait(lane.stream());
+  const uint16_t domain = lane.ended() ? 0 : streams_.domain_or_wait(lane.stream());
+  if (domain == UINT16_MAX) {  // it cannot be waited for: the thread keeps them
+    for (uint32_t i = 0; i < count; ++i) lane.push(index, {batch[i], mark_of(batch[i], index)});
+    return;
+  }
   uint32_t done = 0;
   try {
     std::lock_guard guard(small_->lock());
@@ -50,6 +65,18 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   }
 }
 
+// The stream is forgotten: no thread may file blocks under it any more, which are nobody's now.
+void Pool::end_lanes(plat_stream stream) {
+  {
+    std::lock_guard guard(caches_mutex_);
+    for (ThreadCache* cache : caches_)
+      for (auto& lane : cache->lanes)
+        if (lane->stream() == stream) lane->end();
+  }
+  ++key_;
+  refresh_front();
+}
+
 uint32_t Pool::span_of(const void* small_block) const {
   const Space& space = *index_.find(small_block);
   return space.small->entry(space.offset_of(small_block)).span();
@@ -59,6 +86,7 @@ void Pool::flush_cache(ThreadCache& cache) {
   cache.flush_seen = flush_epoch_.load(std::memory_order_relaxed);
   for (auto& lane : cache.lanes)
     for (uint32_t index = 0; index < kClasses; ++index) flush_lane(*lane, index, 64);
+  drop_ended(cache);
 }
 
 plat_pool_status Pool::flush_thread() {

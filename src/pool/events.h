@@ -2,6 +2,9 @@
 // device of numbers, whose streams have always passed.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "plat/pool.h"
 
 namespace plat::pool {
@@ -13,12 +16,15 @@ class Events {
   virtual void destroy(void* event) = 0;
   virtual bool record(void* event, plat_stream stream) = 0;
   virtual bool has_passed(void* event) = 0;
+  // Whether nothing is queued on the stream; false when that is not known.
+  virtual bool is_idle(plat_stream stream) = 0;
   // False when the device refuses to wait, and nothing is known.
   virtual bool wait(void* event) = 0;
   virtual bool wait_for_stream(plat_stream stream) = 0;
   virtual bool make_wait(plat_stream waiter, void* event) = 0;
 
-  static Events& of_device();
+  // Of the device with this number; -1: of the one that the calling thread has.
+  static std::unique_ptr<Events> of_device(int32_t device);
 };
 
 }  // namespace plat::pool

@@ -140,11 +140,18 @@ plat_pool_status Pool::forget_stream(plat_stream stream) {
     if (status == PLAT_POOL_OK) status = companion.forget_stream(stream);
   });
   if (status != PLAT_POOL_OK) return status;
-  const uint16_t domain = streams_.forget(stream);
+  uint32_t batch = 0;
+  const uint16_t domain = streams_.finish(stream, &batch);
   if (domain == UINT16_MAX || !forget_uses(stream, domain == 0))
     return report(PLAT_POOL_DEVICE,
                   fmt::format("pool {}: the stream cannot be waited for, so nothing of it is let go", name_));
-  if (domain != 0) for_zones([&](Zone& zone) { settle_zone(zone, domain, UINT32_MAX / 2, 0, 0); });
+  end_lanes(stream);
+  flush_thread();
+  if (domain != 0) {
+    // Settled before the domain is another stream's.
+    for_zones([&](Zone& zone) { settle_zone(zone, domain, batch, 0, 0); });
+    streams_.vacate(domain);
+  }
   std::lock_guard guard(growth_);
   obey_release();
   return PLAT_POOL_OK;
@@ -256,7 +263,8 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   if (space == nullptr)
     if (Pool* companion = companion_at(address)) return companion->resize(address, bytes);
   if (space == nullptr || is_deferred(address)) return unknown(address);
-  if (bytes == 0) return report(PLAT_POOL_INVALID, "a block of 0 bytes cannot be had");
+  if (bytes == 0 || bytes > kLargestRequest)
+    return report(PLAT_POOL_INVALID, fmt::format("pool {}: a block of {} bytes cannot be had", name_, bytes));
   Zone& zone = *space->zone;
   bool done = false;
   {

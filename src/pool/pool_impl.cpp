@@ -18,7 +18,8 @@ constexpr uint64_t kProportionalTail = 1_MiB;
 // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
 constexpr uint64_t kShardMax = 1_MiB;
 constexpr uint32_t kContentionLimit = 8;
-constexpr uint64_t kLargestRequest = 1_TiB;
+// How many streams may be forgotten before keys meet those of other pools.
+constexpr uint32_t kKeyShift = 32;
 }  // namespace
 
 Pool::Pool(const plat_pool_options& options, Pool* root)
@@ -59,6 +60,7 @@ plat_pool_status Pool::create(const plat_pool_options& options, std::unique_ptr<
   pool->zones_.push_back(std::make_unique<Zone>(0, true, false, tally));
   pool->small_ = pool->zones_.back().get();
   pool->id_ = announce_pool(*pool);
+  pool->key_ = pool->id_ << kKeyShift;
   if (options.initial_bytes != 0) {
     void* block = nullptr;
     const plat_pool_status status = pool->allocate(Request{options.initial_bytes}, &block);
@@ -75,7 +77,7 @@ void Pool::refresh_front() {
   // closed.
   std::lock_guard guard(front_mutex_);
   const bool alone = !tool_.listening() && shared_count_.load() == 0;
-  front.key.store(alone && options_.thread_cache != 0 && !small_->asleep ? id_ : UINT64_MAX);
+  front.key.store(alone && options_.thread_cache != 0 && !small_->asleep ? key_.load() : UINT64_MAX);
   const bool plain =
       alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;
   front.plain.store(plain ? this : nullptr);
@@ -104,7 +106,9 @@ bool Pool::allocate_plain(uint64_t bytes, plat_stream stream, void** address) {
   const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX) return false;
   const HotLane& hot = hot_lane;
-  Zone& zone = hot.shard != nullptr && hot.key == id_ && bytes <= kShardMax ? *hot.shard : *large_;
+  Zone& zone = hot.shard != nullptr && hot.key == key_.load(std::memory_order_relaxed) && bytes <= kShardMax
+                   ? *hot.shard
+                   : *large_;
   std::unique_lock guard(zone.lock(), std::try_to_lock);
   if (!guard || zone.asleep.load(std::memory_order_relaxed)) return false;
   core::RangeHeap& heap = zone.heap();
@@ -271,13 +275,13 @@ bool Pool::release_plain(void* address, plat_stream stream) {
   }
   const uint16_t domain = streams_.domain_of(stream);
   if (domain == UINT16_MAX) return false;
-  const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   const uint32_t block = zone.find(*space, address);
   if (block == core::kNoBlock) return false;
   zone.close(*space, block);
-  domain == 0 ? zone.heap().release_idle(block) : zone.heap().release(block, domain, batch);
+  // The batch is asked for under the lock: who settles it must find the block filed.
+  domain == 0 ? zone.heap().release_idle(block) : zone.heap().release(block, domain, streams_.mark(domain));
   return true;
 }
 
@@ -287,8 +291,19 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
     Pool* companion = companion_at(address);
     return companion != nullptr ? companion->release(address, stream) : unknown(address);
   }
-  if (space->small != nullptr && !close_small(*space, address)) return unknown(address);
-  return tool_.listening() ? release_heard(*space, address, stream) : release_told(space, address, stream);
+  if (space->small == nullptr)
+    return tool_.listening() ? release_heard(*space, address, stream) : release_told(space, address, stream);
+  if (!close_small(*space, address)) return unknown(address);
+  const uint32_t index = space->small->entry(space->offset_of(address)).index();
+  try {
+    const auto status =
+        tool_.listening() ? release_heard(*space, address, stream) : release_told(space, address, stream);
+    if (status == PLAT_POOL_DEVICE) SmallTable::open(*mark_of(address, index));  // it is not let go
+    return status;
+  } catch (...) {
+    SmallTable::open(*mark_of(address, index));
+    throw;
+  }
 }
 
 // What is left of a free once tools have heard of it.
@@ -305,15 +320,20 @@ plat_pool_status Pool::release_told(Space* space, void* address, plat_stream str
 
 plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stream) {
   const uint16_t domain = streams_.domain_or_wait(stream);
+  if (domain == UINT16_MAX)
+    return report(
+        PLAT_POOL_DEVICE,
+        fmt::format("pool {}: more than {} streams, and this one cannot be waited for: the block is "
+                    "as it was; forget the streams that are gone",
+                    name_, Streams::kMax));
   Zone& zone = *space->zone;
   if (zone.spans() == nullptr) {
-    const uint32_t batch = domain != 0 ? streams_.mark(domain) : 0;
     {
       std::lock_guard guard(zone.lock());
       const uint32_t block = zone.find(*space, address);
       if (block == core::kNoBlock) return unknown(address);
       zone.close(*space, block);
-      zone.heap().release(block, domain, batch);
+      zone.heap().release(block, domain, domain != 0 ? streams_.mark(domain) : 0);
     }
     return PLAT_POOL_OK;
   }
@@ -355,7 +375,7 @@ Zone& Pool::zone_for(const Request& request, bool small) {
   // One zone packs best. Only a thread that keeps finding it taken gets one of its own.
   ThreadCache* const cache = thread_cache_of(*this);
   if (cache == nullptr || cache->shard == 0) return *large_;
-  if (hot_lane.key != id_) lane_of(*cache, request.stream);  // so that the short way finds it next time
+  if (hot_lane.key != key_) lane_of(*cache, request.stream);  // so that the short way finds it next time
   return *hot_lane.shard;
 }
 
@@ -364,7 +384,7 @@ void Pool::found_taken() {
   ThreadCache* const cache = thread_cache_of(*this);
   if (cache == nullptr || cache->shard != 0 || ++cache->contention < kContentionLimit) return;
   Zone* const shard = own_shard(*cache);
-  if (hot_lane.key == id_) hot_lane.shard = shard;
+  if (hot_lane.key == key_) hot_lane.shard = shard;
 }
 
 Zone* Pool::own_shard(ThreadCache& cache) {

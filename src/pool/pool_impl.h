@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/units.h"
 #include "pool/resource.h"
 #include "pool/source.h"
 #include "pool/streams.h"
@@ -22,6 +23,8 @@
 #include "pool/zone.h"
 
 namespace plat::pool {
+
+inline constexpr uint64_t kLargestRequest = 1_TiB;
 
 class Pool final : public plat_pool {
  public:
@@ -122,6 +125,8 @@ class Pool final : public plat_pool {
   Zone* own_shard(ThreadCache& cache);
   void found_taken();
   Lane* lane_of(ThreadCache& cache, plat_stream stream);
+  void drop_ended(ThreadCache& cache);
+  void end_lanes(plat_stream stream);
   void flush_lane(Lane& lane, uint32_t index, uint32_t count);
   void flush_cache(ThreadCache& cache);
   uint32_t span_of(const void* small_block) const;
@@ -216,6 +221,8 @@ class Pool final : public plat_pool {
   std::unique_ptr<Source> source_;
   uint64_t id_ = 0;
   uint32_t tail_ = 32;
+  // What hot lanes are known by; another one when lanes have ended that threads may hold.
+  std::atomic<uint64_t> key_{0};
   std::mutex front_mutex_;             // guards opening and closing the front; taken last
   std::atomic<Space*> home_{nullptr};  // the first space of the large zone, where most large blocks are
   SpaceIndex index_;

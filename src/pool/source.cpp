@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "pool/on_device.h"
 
 namespace plat::pool {
 
@@ -65,6 +66,7 @@ class VmmSource final : public Source {
     return code == ACL_SUCCESS ? Got::kYes : failed("aclrtUnmapMem", code);
   }
   uint64_t total_bytes() const override {
+    const OnDevice here(device_);
     size_t free = 0;
     size_t total = 0;
     return aclrtGetMemInfo(ACL_HBM_MEM, &free, &total) == ACL_SUCCESS ? total : 0;
@@ -84,6 +86,7 @@ class BlockSource final : public Source {
   // Device calls add 32 bytes behind what they are asked for, where the product has such tails. Nothing but
   // the tail of the last block ever lies there, and with them a chunk takes whole pages and no page more.
   Got create_block(uint64_t bytes, void** base) override {
+    const OnDevice here(device_);
     bytes = asked_bytes(bytes);
     aclError code = ACL_SUCCESS;
     const char* call = "";
@@ -110,6 +113,7 @@ class BlockSource final : public Source {
     return on_device_ && tail_bytes_ >= kAdded ? bytes - kAdded : bytes;
   }
   bool destroy_block(void* base) override {
+    const OnDevice here(device_);
     if (kind_ == PLAT_POOL_SOURCE_HOST) return taken("aclrtFreeHost", aclrtFreeHost(base));
     if (kind_ == PLAT_POOL_SOURCE_MEDIA) return taken("acldvppFree", acldvppFree(base));
     return taken("aclrtFree", aclrtFree(base));
@@ -176,6 +180,8 @@ std::unique_ptr<Source> Source::create(plat_pool_options& options, std::string* 
   // keeps the tail everywhere.
   const bool no_tail = soc != nullptr && std::strncmp(soc, "Ascend950", 9) == 0 &&
                        options.source != PLAT_POOL_SOURCE_MEDIA && options.source != PLAT_POOL_SOURCE_HOST;
+  // Memory of the caller's may be any device's.
+  source->events_ = Events::of_device(options.source == PLAT_POOL_SOURCE_CALLER ? options.device : device);
   source->tail_bytes_ = options.tail_bytes >= 0 ? static_cast<uint32_t>(options.tail_bytes)
                         : no_tail               ? 0
                                                 : 32;

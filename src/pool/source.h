@@ -35,7 +35,7 @@ class Source {
 
   // Bytes of the device, for sizing the address space; 0 when unknown.
   virtual uint64_t total_bytes() const { return 0; }
-  virtual Events& events() { return Events::of_device(); }
+  virtual Events& events() { return *events_; }
   bool on_device() const { return on_device_; }
   uint64_t start_alignment() const { return start_alignment_; }
   // Requests for a larger one cannot be served.
@@ -56,6 +56,9 @@ class Source {
   uint64_t largest_alignment_ = uint64_t{2} << 20;
   uint32_t tail_bytes_ = 32;
   int32_t device_ = 0;
+
+ private:
+  std::unique_ptr<Events> events_;
 };
 
 inline constexpr uint64_t kPageBytes = 2u << 20;

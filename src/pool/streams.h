@@ -31,7 +31,8 @@ class Streams {
       if (entries_[i].stream.load(std::memory_order_relaxed) == stream) return static_cast<uint16_t>(i + 1);
     return add(stream);
   }
-  // The same, but with too many streams it waits for this one, after which the memory is nobody's.
+  // The same, but with too many streams it waits for this one, after which the memory is nobody's. UINT16_MAX
+  // when it cannot be waited for.
   uint16_t domain_or_wait(plat_stream stream);
   // The batch that a free on the domain joins now.
   uint32_t mark(uint16_t domain) {
@@ -51,9 +52,10 @@ class Streams {
   // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
   // device refused.
   uint32_t make_wait(uint16_t domain, plat_stream waiter);
-  // Waits for the stream and forgets it. Returns its domain, 0 when unknown, UINT16_MAX when it cannot be
-  // waited for.
-  uint16_t forget(plat_stream stream);
+  // Waits for the stream. Its domain, 0 when unknown, UINT16_MAX when it cannot be waited for; what was freed
+  // on it up to `*batch` is nobody's then. vacate() gives the domain to the next stream.
+  uint16_t finish(plat_stream stream, uint32_t* batch);
+  void vacate(uint16_t domain);
 
  private:
   struct Pending {
@@ -67,10 +69,16 @@ class Streams {
     std::vector<Pending> pending;
   };
   uint16_t add(plat_stream stream);
-  bool record(Entry& entry);
+  // Frees from now on belong to another batch than the one that is returned.
+  static uint32_t close_batch(Entry& entry) {
+    entry.dirty.store(false, std::memory_order_relaxed);
+    return entry.batch.fetch_add(1);
+  }
+  void drop_pending(Entry& entry);
+  bool record(Entry& entry, uint32_t batch);
   void* new_event();
 
-  Events* events_ = &Events::of_device();
+  Events* events_ = nullptr;
   std::mutex mutex_;  // guards pending and spare_events_, and adding
   std::atomic<uint16_t> count_{0};
   std::array<Entry, kMax> entries_;

@@ -51,9 +51,13 @@ class Lane {
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
+  // The stream was forgotten, and has passed everything: its blocks are nobody's.
+  void end() { ended_.store(true, std::memory_order_relaxed); }
+  bool ended() const { return ended_.load(std::memory_order_relaxed); }
 
  private:
   plat_stream stream_;
+  std::atomic<bool> ended_{false};
   struct Stack {
     Item* items;
     std::atomic<uint32_t> count{0};  // written by the owner, read by statistics

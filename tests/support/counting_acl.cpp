@@ -339,6 +339,13 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
                                                                      : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
+aclError aclrtStreamQuery(aclrtStream, aclrtStreamStatus* status) {
+  return *status = device().streams_finish ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY,
+         ACL_SUCCESS;
+}
+aclError aclrtGetCurrentContext(aclrtContext* context) { return *context = nullptr, ACL_SUCCESS; }
+aclError aclrtSetCurrentContext(aclrtContext) { return ACL_SUCCESS; }
+aclError aclrtSetDevice(int32_t) { return ACL_SUCCESS; }
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   std::lock_guard guard(state().mutex);
   state().finished = std::max(state().finished, static_cast<Event*>(event)->recorded);
