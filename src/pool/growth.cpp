@@ -40,7 +40,9 @@ bool Pool::tightly(Zone& zone, uint32_t granules) const {
 
 uint64_t Pool::movable_pages() {
   uint64_t pages = 0;
-  for_zones([&](Zone& zone) { pages += zone.heap().movable_pages(); });
+  for_zones([&](Zone& zone) {
+    if (!zone.asleep) pages += zone.heap().movable_pages();  // what sleeps has no pages
+  });
   return pages;
 }
 
@@ -138,7 +140,7 @@ Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, 
   if (got == Got::kNoMemory && too_many()) got = create_pages(count, hard_limit_pages(), pages);
   if (got == Got::kNoMemory && may_move && !too_many()) {
     const size_t before = pages.size();
-    bool sound = move_out(zone, plan, count, pages);
+    bool sound = zone.asleep || move_out(zone, plan, count, pages);
     for_zones([&](Zone& other) {
       if (&other == &zone || other.asleep || pages.size() >= count || !sound) return;
       std::lock_guard guard(other.lock());
@@ -207,59 +209,83 @@ Got Pool::grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t doma
   return got;
 }
 
-plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
-                            uint16_t domain, uint32_t* block) {
-  Got got = Got::kNoMemory;
+// Tries, and while there is no memory climbs the ladder: each rung frees something, and each is followed by
+// one more try. growth_ is held. `stream` may be made to wait for others, if the memory is for its `domain`.
+Got Pool::climb(uint16_t domain, plat_stream stream, const std::function<Got()>& attempt) {
+  Got got = attempt();
+  for (int rung = 0; got == Got::kNoMemory && rung < 5; ++rung) {
+    switch (rung) {
+      case 0:
+        flush_epoch_.fetch_add(1);  // other threads return their blocks when they next pass by
+        flush_thread();
+        reclaim_spans();
+        break;
+      case 1:
+        if (!settle(Streams::Effort::kPoll, nullptr, domain) & !drain_shared(false)) continue;
+        reclaim_spans();
+        break;
+      case 2:
+        if (options_.reuse_waits == 0 || domain == 0 || stream == nullptr ||
+            !settle(Streams::Effort::kPoll, stream, domain))
+          continue;
+        break;
+      case 3:
+        if (!settle(Streams::Effort::kWait, nullptr, domain) & !drain_shared(true)) continue;
+        reclaim_spans();
+        break;
+      default:
+        for_relatives([](Pool& relative) { relative.give_up_idle(); });
+        for_other_pools(*this, [](Pool& other, Pool& asking) {
+          if (other.root_ == asking.root_ || !other.shares_device(asking)) return;
+          // The other one may be growing and waiting for us: then it has nothing to give.
+          std::unique_lock theirs(other.growth_, std::try_to_lock);
+          if (theirs) other.give_up_idle();
+        });
+        device_full_at_ = UINT64_MAX;
+    }
+    got = attempt();
+  }
+  return got;
+}
+
+// For another pool that has too little. growth_ is held.
+void Pool::give_up_idle() {
+  drain_shared(false);
+  settle(Streams::Effort::kPoll, nullptr, 0);
+  reclaim_spans();
+  trim_locked(0);
+}
+
+// The ladder, the program's callback, and the ladder again.
+Got Pool::gather(uint64_t bytes, uint16_t domain, plat_stream stream, const std::function<Got()>& attempt) {
   source_->error().clear();
+  plat_pool_oom_callback callback = nullptr;
+  void* user = nullptr;
   {
     std::lock_guard guard(growth_);
     // Memory that another stream has finished with is better than new memory.
     if (streams_.count() > 1 || (streams_.count() == 1 && domain == 0))
       settle(Streams::Effort::kPoll, nullptr, domain);
-    got = grow_once(zone, granules, align, domain, block);
-    // The ladder: each rung frees something, and each is followed by one more try.
-    for (int rung = 0; got == Got::kNoMemory && rung < 5; ++rung) {
-      switch (rung) {
-        case 0:
-          flush_epoch_.fetch_add(1);  // other threads return their blocks when they next pass by
-          flush_thread();
-          reclaim_spans();
-          break;
-        case 1:
-          if (!settle(Streams::Effort::kPoll, nullptr, domain) & !drain_shared(false)) continue;
-          reclaim_spans();
-          break;
-        case 2:
-          if (options_.reuse_waits == 0 || request.stream == nullptr ||
-              !settle(Streams::Effort::kPoll, request.stream, domain))
-            continue;
-          break;
-        case 3:
-          if (!settle(Streams::Effort::kWait, nullptr, domain) & !drain_shared(true)) continue;
-          reclaim_spans();
-          break;
-        default:
-          for_relatives([](Pool& relative) { relative.trim_locked(0); });
-          for_other_pools(*this, [](Pool& other, Pool& asking) {
-            if (other.root_ == asking.root_ || !other.shares_device(asking)) return;
-            // The other one may be growing and waiting for us: then it has nothing to give.
-            std::unique_lock theirs(other.growth_, std::try_to_lock);
-            if (!theirs) return;
-            other.settle(Streams::Effort::kPoll, nullptr, 0);
-            other.reclaim_spans();
-            other.trim_locked(0);
-          });
-          device_full_at_ = UINT64_MAX;
-      }
-      got = grow_once(zone, granules, align, domain, block);
-    }
+    const Got got = climb(domain, stream, attempt);
+    if (got != Got::kNoMemory) return got;
+    callback = root_->oom_callback_;
+    user = root_->oom_user_;
   }
-  if (got == Got::kNoMemory && root_->oom_callback_ != nullptr &&
-      root_->oom_callback_(root_->oom_user_, root_, request.bytes, account().c_str()) != 0) {
+  if (callback == nullptr || callback(user, root_, bytes, account().c_str()) == 0) return Got::kNoMemory;
+  std::lock_guard guard(growth_);
+  device_full_at_ = UINT64_MAX;
+  return climb(domain, stream, attempt);
+}
+
+plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
+                            uint16_t domain, uint32_t* block) {
+  const uint64_t before = held_bytes_;
+  const Got got = gather(request.bytes, domain, request.stream,
+                         [&] { return grow_once(zone, granules, align, domain, block); });
+  if (got != Got::kYes && held_bytes_ > before) {
+    // What was taken for nothing goes back: others may need it.
     std::lock_guard guard(growth_);
-    device_full_at_ = UINT64_MAX;
-    settle(Streams::Effort::kWait, nullptr, domain);
-    got = grow_once(zone, granules, align, domain, block);
+    drop_bank(before);
   }
   if (got == Got::kYes) return PLAT_POOL_OK;
   ++oom_;

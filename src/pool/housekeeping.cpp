@@ -22,7 +22,10 @@ void Pool::add_stats(plat_pool_stats& sum) {
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
     stats->bookkeeping_bytes += zone.heap().bookkeeping_bytes() + zone.table_bytes();
-    stats->idle_bytes += source_->has_pages() ? uint64_t{zone.heap().movable_pages()} * kPageBytes : 0;
+    if (source_->has_pages() && !zone.asleep)
+      stats->idle_bytes += uint64_t{zone.heap().movable_pages()} * kPageBytes;
+    for (uint16_t domain = 1; domain <= streams_.count(); ++domain)
+      stats->cached_bytes += zone.heap().free_granules(domain) << core::kGranuleShift;
     if (zone.spans() == nullptr) {
       stats->used_bytes += zone.used_bytes();
       stats->live_blocks += zone.live_blocks();
@@ -64,7 +67,7 @@ plat_pool_status Pool::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserve
       if (zone.tag() != tag) return;
       std::lock_guard guard(zone.lock());
       *used += zone.spans() != nullptr ? zone.spans()->out_bytes() : zone.used_bytes();
-      *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
+      if (!zone.asleep) *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
       for (const auto& space : zone.spaces()) *reserved += space->gone ? 0 : space->chunk_bytes;
     });
   };
@@ -78,9 +81,11 @@ std::string Pool::account() {
   uint64_t free = 0;
   uint64_t queued = 0;
   uint64_t movable = 0;
+  uint64_t mapped = 0;
   uint64_t blocks = 0;
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
+    if (!zone.asleep) mapped += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
     used += zone.used_bytes();
     blocks += zone.live_blocks();
     free += zone.heap().free_granules(0) << core::kGranuleShift;
@@ -88,12 +93,16 @@ std::string Pool::account() {
     for (uint16_t domain = 1; domain <= streams_.count(); ++domain)
       queued += zone.heap().free_granules(domain) << core::kGranuleShift;
   });
+  const uint64_t held = held_bytes_;
   return fmt::format(
       "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
-      "not passed{}{}",
+      "not passed{}{}{}",
       format_bytes(held_bytes_),
       options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
       format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued),
+      source_->has_pages() && held > mapped
+          ? fmt::format(", {} in KV caches and in pages that are nowhere", format_bytes(held - mapped))
+          : "",
       options_.max_remaps != 0 ? fmt::format("; pages moved for one request: at most {}", options_.max_remaps)
                                : "",
       family_bytes() != held_bytes_
@@ -172,6 +181,10 @@ void Pool::release_idle() {
 
 void Pool::after_release(Zone& zone) {
   if (options_.release == PLAT_POOL_RELEASE_IDLE) return;
+  if (streams_.count() != 0) {  // what a stream has passed is idle too
+    std::lock_guard guard(growth_);
+    settle(Streams::Effort::kPoll, nullptr, 0);
+  }
   const uint64_t pages = zone.heap().movable_pages();
   if (pages == 0) return;
   if (options_.release == PLAT_POOL_RELEASE_WATERMARK &&
@@ -207,6 +220,16 @@ plat_pool_status Pool::trim(uint64_t keep_bytes) {
                 fmt::format("pool {}: the device took not everything back: {}", name_, source_->error()));
 }
 
+// Gives pages of the bank back until `keep_bytes` are held. False when the device refused one.
+bool Pool::drop_bank(uint64_t keep_bytes) {
+  while (!bank_.empty() && held_bytes_ > keep_bytes) {
+    if (!source_->destroy_page(bank_.back())) return false;
+    bank_.pop_back();
+    held_bytes_ -= kPageBytes;
+  }
+  return true;
+}
+
 // False when the device refused to take something back; it stays, is counted, and is tried again next time.
 bool Pool::trim_locked(uint64_t keep_bytes) {
   bool taken = true;
@@ -214,21 +237,13 @@ bool Pool::trim_locked(uint64_t keep_bytes) {
     for_zones([&](Zone& zone) { taken = trim_chunks(zone, keep_bytes) && taken; });
     return taken;
   }
-  auto drop_bank = [&] {
-    while (taken && !bank_.empty() && held_bytes_ > keep_bytes) {
-      taken = source_->destroy_page(bank_.back());
-      if (!taken) return;
-      bank_.pop_back();
-      held_bytes_ -= kPageBytes;
-    }
-  };
-  drop_bank();
+  taken = drop_bank(keep_bytes);
   for_zones([&](Zone& zone) {
     if (!taken || held_bytes_ <= keep_bytes || zone.asleep) return;
     std::lock_guard guard(zone.lock());
     taken =
         move_out(zone, core::RangePlan{}, (held_bytes_ - keep_bytes + kPageBytes - 1) / kPageBytes, bank_);
-    drop_bank();
+    taken = drop_bank(keep_bytes) && taken;
   });
   device_full_at_ = UINT64_MAX;
   return taken;

@@ -151,6 +151,11 @@ class Pool final : public plat_pool {
   void refresh_front();
 
   // growth.cpp
+  Got climb(uint16_t domain, plat_stream stream, const std::function<Got()>& attempt);
+  Got gather(uint64_t bytes, uint16_t domain, plat_stream stream, const std::function<Got()>& attempt);
+  void give_up_idle();
+  bool drop_bank(uint64_t keep_bytes);
+  Got gather_pages(size_t count, std::vector<void*>* out);
   plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
                         uint16_t domain, uint32_t* block);
   Got grow_once(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);

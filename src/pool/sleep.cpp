@@ -117,14 +117,45 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
                                               name_, source_->error()));
 }
 
+// Pages from wherever there are some, the ladder and the callback included; into `out`, or the bank.
+Got Pool::gather_pages(size_t count, std::vector<void*>* out) {
+  const uint64_t before = held_bytes_;
+  const Got got = gather(count * kPageBytes, 0, nullptr, [&] {
+    Pages pages(bank_, count);
+    std::lock_guard guard(large_->lock());
+    const Got result = collect_pages(*large_, core::RangePlan{}, true, count, pages.list);
+    if (result == Got::kYes && out != nullptr) out->swap(pages.list);
+    return result;
+  });
+  if (got != Got::kYes) {
+    std::lock_guard growth(growth_);
+    drop_bank(before);
+  }
+  return got;
+}
+
 plat_pool_status Pool::wake(uint16_t tag) {
-  std::lock_guard growth(growth_);
-  std::vector<Zone*> zones;
-  for (auto& [zone, saved] : saved_)
-    if (tag == PLAT_POOL_ALL_TAGS || zone->tag() == tag) zones.push_back(zone);
   size_t need = 0;
-  for (Zone* zone : zones)
-    for (const auto& page : saved_[zone]->pages) need += page.handle == nullptr;
+  auto sleeping = [&] {
+    std::vector<Zone*> zones;
+    for (auto& [zone, saved] : saved_)
+      if (tag == PLAT_POOL_ALL_TAGS || zone->tag() == tag) zones.push_back(zone);
+    need = 0;
+    for (Zone* zone : zones)
+      for (const auto& page : saved_[zone]->pages) need += page.handle == nullptr;
+    return zones;
+  };
+  {
+    std::lock_guard growth(growth_);
+    sleeping();
+  }
+  if (need != 0 && gather_pages(need, nullptr) == Got::kNoMemory)
+    return report(
+        PLAT_POOL_NO_MEMORY,
+        fmt::format("pool {}: stays asleep, there are no {} pages for it ({}){}{}", name_, need, account(),
+                    source_->error().empty() ? "" : "; last refusal: ", source_->error()));
+  std::lock_guard growth(growth_);
+  const std::vector<Zone*> zones = sleeping();
   Pages pages(bank_, need);
   std::vector<void*>& handles = pages.list;
   std::vector<std::pair<Zone*, Saved::Page*>> fresh;  // given a new page in this try
@@ -175,20 +206,14 @@ plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
   if (!source_->has_pages())
     return report(PLAT_POOL_UNSUPPORTED,
                   fmt::format("pool {}: only a pool over mapped pages can do this", name_));
-  std::lock_guard growth(growth_);
   pages.reserve(pages.size() + count);
-  Pages got(bank_, count);
-  Got result;
-  {
-    std::lock_guard guard(large_->lock());
-    result = collect_pages(*large_, core::RangePlan{}, true, count, got.list);
-  }
+  std::vector<void*> got;
+  const Got result = gather_pages(count, &got);
   if (result != Got::kYes)
-    return report(
-        result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
-        fmt::format("pool {}: no {} pages to be had ({}); {}", name_, count, account(), source_->error()));
-  pages.insert(pages.end(), got.list.begin(), got.list.end());
-  got.list.clear();
+    return report(result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+                  fmt::format("pool {}: no {} pages to be had ({}){}{}", name_, count, account(),
+                              source_->error().empty() ? "" : "; last refusal: ", source_->error()));
+  pages.insert(pages.end(), got.begin(), got.end());
   return PLAT_POOL_OK;
 }
 

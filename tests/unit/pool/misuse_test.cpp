@@ -106,7 +106,8 @@ TEST_F(PoolTest, WakesAfterAFailedWakeThatCouldNotBeUndone) {
 TEST_F(PoolTest, AsksAFullDeviceOnlyWhenMovingDoesNotDo) {
   create();
   void* large = take(40_MiB);
-  void* small = take(20_MiB);
+  void* small = take(22_MiB);
+  ASSERT_EQ(device().held_bytes, device().capacity_bytes);
   void* refused = nullptr;
   EXPECT_EQ(plat_pool_alloc(pool, 30_MiB, &refused), PLAT_POOL_NO_MEMORY);
   EXPECT_EQ(plat_pool_free(pool, large), PLAT_POOL_OK);
@@ -146,6 +147,57 @@ TEST_F(PoolTest, LosesNoBlockThatTheCallbackFrees) {
   plat_pool_flush_thread(pool);
   EXPECT_EQ(stats().live_blocks, 0u);
   EXPECT_EQ(stats().used_bytes, 0u);
+}
+
+TEST_F(PoolTest, KeepsNothingOfARequestThatFailed) {
+  create();
+  take(4_MiB);
+  const uint64_t held = device().held_bytes;
+  void* refused = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 300_MiB, &refused), PLAT_POOL_NO_MEMORY);
+  EXPECT_EQ(device().held_bytes, held);
+  EXPECT_EQ(stats().reserved_bytes, held);
+}
+
+TEST_F(PoolTest, WakesWithMemoryThatLiesIdle) {
+  options.limit_bytes = 16_MiB;
+  create();
+  std::memset(take(7_MiB), 9, 7_MiB);
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 5_MiB, 3, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 1), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_free(pool, take(7_MiB)), PLAT_POOL_OK);  // all of the limit is held, half of it idle
+  EXPECT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_OK) << plat_pool_last_error();
+}
+
+TEST_F(PoolTest, WakesWithWhatOtherPoolsKeep) {
+  create();
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 30_MiB, 3, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 0), PLAT_POOL_OK);
+  plat_pool* other = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &other), PLAT_POOL_OK);
+  void* theirs = nullptr;
+  ASSERT_EQ(plat_pool_alloc(other, 50_MiB, &theirs), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_NO_MEMORY);
+  ASSERT_EQ(plat_pool_free(other, theirs), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_OK) << plat_pool_last_error();
+  plat_kv_cache* cache = nullptr;
+  ASSERT_EQ(plat_pool_alloc(other, 30_MiB, &theirs), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_free(other, theirs), PLAT_POOL_OK);
+  ASSERT_EQ(plat_kv_create(pool, 1_MiB, 100, &cache), PLAT_POOL_OK);
+  EXPECT_EQ(plat_kv_set_tokens(cache, 20), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(plat_kv_destroy(cache), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_destroy(other), PLAT_POOL_OK);
+}
+
+TEST_F(PoolTest, RefusesSizesThatNoBlockHas) {
+  create();
+  void* small = take(300);
+  void* large = take(1_MiB);
+  for (void* block : {small, large})
+    for (const uint64_t bytes : {uint64_t{0}, (1_TiB) + 1, uint64_t{2197952037760}, UINT64_MAX})
+      EXPECT_EQ(plat_pool_resize(pool, block, bytes), PLAT_POOL_INVALID) << bytes;
 }
 
 }  // namespace
