@@ -77,6 +77,20 @@ void Pool::end_lanes(plat_stream stream) {
   refresh_front();
 }
 
+// For the streams whose freed blocks threads keep; false when one refuses.
+bool Pool::wait_for_lanes() {
+  std::vector<plat_stream> streams;
+  {
+    std::lock_guard guard(caches_mutex_);
+    for (const ThreadCache* cache : caches_)
+      for (const auto& lane : cache->lanes)
+        if (lane->stream() != nullptr && !lane->ended() && lane->cached_blocks() != 0)
+          streams.push_back(lane->stream());
+  }
+  return std::all_of(streams.begin(), streams.end(),
+                     [&](plat_stream stream) { return source_->events().wait_for_stream(stream); });
+}
+
 uint32_t Pool::span_of(const void* small_block) const {
   const Space& space = *index_.find(small_block);
   return space.small->entry(space.offset_of(small_block)).span();

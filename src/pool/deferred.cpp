@@ -36,13 +36,16 @@ Pool::Deferred Pool::defer_shared(void* address, plat_stream stream) {
   if (deferred_.count(address) != 0) return Deferred::kTwice;
   auto uses = uses_.find(address);
   if (uses == uses_.end()) return Deferred::kNo;
+  // What may fail comes before the first event.
   Shared shared{address, stream, {}, {}};
+  shared.events.reserve(uses->second.size());
   for (plat_stream other : uses->second)
     if (other != stream) shared.unmarked.push_back(other);
+  shared_.reserve(shared_.size() + 1);
+  deferred_.insert(address);
   mark(shared);
   uses_.erase(uses);
   shared_.push_back(std::move(shared));
-  deferred_.insert(address);
   shared_count_ = static_cast<uint32_t>(uses_.size() + shared_.size());
   return Deferred::kYes;
 }

@@ -127,6 +127,7 @@ class Pool final : public plat_pool {
   Lane* lane_of(ThreadCache& cache, plat_stream stream);
   void drop_ended(ThreadCache& cache);
   void end_lanes(plat_stream stream);
+  bool wait_for_lanes();
   void flush_lane(Lane& lane, uint32_t index, uint32_t count);
   void flush_cache(ThreadCache& cache);
   uint32_t span_of(const void* small_block) const;

@@ -37,6 +37,10 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
                   fmt::format("pool {}: only a pool over mapped pages can sleep", name_));
   flush_thread();
   std::lock_guard growth(growth_);
+  if (!wait_for_lanes())
+    return report(
+        PLAT_POOL_DEVICE,
+        fmt::format("pool {}: stays awake, a stream on which blocks were freed cannot be waited for", name_));
   drain_shared(true);
   settle(Streams::Effort::kWait, nullptr, 0);
   reclaim_spans();

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 #include <plat/pool.h>
 
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -202,6 +204,80 @@ INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
                          name_of);
 
 // The runtime asks the door of a stream, as it would for the memory of an operator.
+// The pool's device counts, not the one that the calling thread has at the moment.
+TEST(PoolOfAnotherDevice, TakesItsMemoryAndAsksItsStreams) {
+  for (const auto source :
+       {PLAT_POOL_SOURCE_VMM, PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_MEDIA, PLAT_POOL_SOURCE_CACHED}) {
+    SCOPED_TRACE(source);
+    ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
+    aclrtStream stream = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    plat_pool_options options;
+    plat_pool_options_init(&options);
+    options.source = source;
+    options.device = 1;
+    options.limit_bytes = 16_MiB;
+    plat_pool* pool = nullptr;
+    ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK) << plat_pool_last_error();
+    for (const auto purpose : {PLAT_POOL_COMPUTE, PLAT_POOL_CACHED}) {
+      void* block = nullptr;
+      ASSERT_EQ(plat_pool_alloc_for(pool, 1_MiB, purpose, &block), PLAT_POOL_OK) << plat_pool_last_error();
+      aclrtPtrAttributes attributes{};
+      ASSERT_EQ(aclrtPointerGetAttributes(block, &attributes), ACL_SUCCESS) << aclGetRecentErrMsg();
+      EXPECT_EQ(attributes.location.id, 1u);
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    }
+    // What was freed on its stream is used elsewhere once that is idle.
+    void* block = nullptr;
+    ASSERT_EQ(plat_pool_alloc_on(pool, 9_MiB, stream, &block), PLAT_POOL_OK) << plat_pool_last_error();
+    ASSERT_EQ(plat_pool_free_on(pool, block, stream), PLAT_POOL_OK);
+    ASSERT_EQ(plat_pool_alloc(pool, 9_MiB, &block), PLAT_POOL_OK) << plat_pool_last_error();
+    EXPECT_EQ(plat_pool_forget_stream(pool, stream), PLAT_POOL_OK) << plat_pool_last_error();
+    EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+    int32_t current = -1;
+    EXPECT_EQ(aclrtGetDevice(&current), ACL_SUCCESS);
+    EXPECT_EQ(current, 0) << "the thread has the device that it had";
+    ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
+    EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  }
+}
+
+// The default stream has no handle: freed on it, a block is not idle.
+TEST(PoolOnTheDefaultStream, KeepsABlockUntilItsWorkIsDone) {
+  plat_pool_options options;
+  plat_pool_options_init(&options);
+  plat_pool* pool = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK);
+  void* block = nullptr;
+  void* next = nullptr;
+  aclrtStream other = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&other), ACL_SUCCESS);
+  ASSERT_EQ(plat_pool_alloc_on(pool, 4_MiB, PLAT_POOL_DEFAULT_STREAM, &block), PLAT_POOL_OK);
+  static std::atomic<bool> open;
+  open = false;
+  ASSERT_EQ(aclrtLaunchHostFunc(
+                nullptr,
+                [](void*) {
+                  while (!open) std::this_thread::yield();
+                },
+                nullptr),
+            ACL_SUCCESS);
+  ASSERT_EQ(plat_pool_free_on(pool, block, PLAT_POOL_DEFAULT_STREAM), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_alloc_on(pool, 4_MiB, other, &next), PLAT_POOL_OK);
+  EXPECT_NE(next, block);
+  open = true;
+  ASSERT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+  EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK);
+  plat_pool_stats stats{};
+  stats.struct_size = sizeof stats;
+  plat_pool_get_stats(pool, &stats);
+  EXPECT_LE(stats.reserved_bytes, 6_MiB) << "what the default stream had is back";
+  EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+  EXPECT_EQ(aclrtDestroyStream(other), ACL_SUCCESS);
+}
+
 TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
   plat_pool_options options;
   plat_pool_options_init(&options);
