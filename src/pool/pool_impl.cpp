@@ -13,8 +13,10 @@ namespace plat::pool {
 namespace {
 // Above this, a block with its tail takes a little more than its payload, in proportion: two halves of a
 // freed block then fit into it again, tails included. Without that, programs whose sizes are powers of two
-// lose one percent.
+// lose one percent. Sizes that are no multiple of this leave room for the tail as they are, and programs that
+// cut a page to the byte get what they counted on.
 constexpr uint64_t kProportionalTail = 1_MiB;
+constexpr uint64_t kRoundSize = 4_KiB;
 // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
 constexpr uint64_t kShardMax = 1_MiB;
 constexpr uint32_t kContentionLimit = 8;
@@ -85,7 +87,7 @@ void Pool::refresh_front() {
 
 uint32_t Pool::granules_of(uint64_t bytes) const {
   const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
-  if (tail_ == 0 || bytes < kProportionalTail) return static_cast<uint32_t>(exact);
+  if (tail_ == 0 || bytes < kProportionalTail || bytes % kRoundSize != 0) return static_cast<uint32_t>(exact);
   return static_cast<uint32_t>(std::max(
       exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
 }

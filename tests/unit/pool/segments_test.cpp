@@ -76,6 +76,18 @@ TEST_P(SegmentTest, FollowsTheRuleOnEveryProduct) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, SegmentTest, ::testing::ValuesIn(kRules));
 
+// Blocks that fill pages with their tail take no page more.
+TEST_F(PoolTest, HoldsWhatTheRuleSaysOfBlocksThatFillPages) {
+  options.limit_bytes = 32_MiB;
+  for (const uint64_t pages : {1, 2, 4}) {
+    create();
+    for (uint64_t i = 0; i < 16 / pages; ++i) take(pages * 2_MiB - 64);
+    void* more = nullptr;
+    EXPECT_EQ(plat_pool_alloc(pool, 100_KiB, &more), PLAT_POOL_NO_MEMORY);
+    plat_pool_destroy(std::exchange(pool, nullptr));
+  }
+}
+
 class TailTest : public PoolTest, public ::testing::WithParamInterface<int32_t> {};
 
 // Whoever knows better may say how much belongs to a block behind its payload. New blocks and blocks that
