@@ -1,6 +1,7 @@
 // Sleep, tags, arenas, the KV cache, decorators and doors.
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "pool_fixture.h"
 
@@ -171,6 +172,61 @@ TEST_F(PoolTest, PoisonsNewBlocksAndFreedOnes) {
   EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_CORRUPT);
   EXPECT_NE(std::strstr(plat_pool_last_error(), "1 bytes before its start"), nullptr)
       << plat_pool_last_error();
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsWaitForWhoeverMayStillUseTheMemory) {
+  device().streams_finish = false;
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  auto waits = [before = uint64_t{0}]() mutable {
+    return device().synchronizes - std::exchange(before, device().synchronizes);
+  };
+  ASSERT_EQ(plat_pool_free_on(pool, take(3_MiB, stream(1)), stream(1)), PLAT_POOL_OK);
+  waits();
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_on(guarded, 1_MiB, stream(1), &block), PLAT_POOL_OK);
+  EXPECT_EQ(waits(), 1u) << "the stream may still work in what it freed";
+  for (const int user : {2, 3, 3, 4}) ASSERT_EQ(plat_pool_use_on(guarded, block, stream(user)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_forget_stream(guarded, stream(4)), PLAT_POOL_OK);
+  waits();
+  EXPECT_EQ(plat_pool_free_on(guarded, block, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(waits(), 3u) << "its stream and two others; the fourth may be gone";
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsKeepAlignmentsAndRefuseSizesThatNobodyHas) {
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 1500, &guarded), PLAT_POOL_OK);
+  void* block = nullptr;
+  for (const uint64_t alignment : {64u, 1024u, 4096u}) {
+    ASSERT_EQ(plat_pool_alloc_aligned(guarded, 100, alignment, &block), PLAT_POOL_OK);
+    EXPECT_EQ(reinterpret_cast<uint64_t>(block) % alignment, 0u);
+    EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_OK);
+  }
+  for (const uint64_t bytes : {uint64_t{0}, 1_TiB + 1, UINT64_MAX - 2000, UINT64_MAX})
+    EXPECT_EQ(plat_pool_alloc(guarded, bytes, &block), PLAT_POOL_INVALID) << bytes;
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsSleepAndWake) {
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  for (const int save : {0, 1}) {
+    void* blocks[4] = {};
+    for (void*& block : blocks) ASSERT_EQ(plat_pool_alloc_tagged(guarded, 100000, 3, &block), PLAT_POOL_OK);
+    ASSERT_EQ(plat_pool_sleep(guarded, 3, save), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(guarded, blocks[0]), PLAT_POOL_OK) << "and nothing of it is touched";
+    ASSERT_EQ(plat_pool_wake(guarded, 3), PLAT_POOL_OK) << plat_pool_last_error();
+    EXPECT_EQ(plat_pool_free(guarded, blocks[1]), PLAT_POOL_OK) << plat_pool_last_error();
+    static_cast<char*>(blocks[2])[-1] = 1;
+    static_cast<char*>(blocks[3])[100100] = 1;
+    EXPECT_EQ(plat_pool_free(guarded, blocks[2]), PLAT_POOL_CORRUPT) << "looked at again";
+    EXPECT_EQ(plat_pool_free(guarded, blocks[3]), PLAT_POOL_CORRUPT);
+  }
   plat_pool_destroy(guarded);
 }
 
