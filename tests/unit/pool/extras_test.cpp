@@ -134,6 +134,44 @@ TEST_F(PoolTest, FreesNestedArenasWithTheOuterOneOrBefore) {
   EXPECT_EQ(stats().live_blocks, 0u);
 }
 
+TEST_F(PoolTest, ArenasLetGoOfWhatAResetHasFreed) {
+  create();
+  plat_pool* decorated = nullptr;
+  ASSERT_EQ(plat_pool_with_statistics(pool, &decorated), PLAT_POOL_OK);
+  plat_arena* outer = nullptr;
+  plat_arena* inner = nullptr;
+  ASSERT_EQ(plat_arena_create(decorated, 1_MiB, &outer), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_nest(outer, 0, &inner), PLAT_POOL_OK);
+  void* block = nullptr;
+  for (plat_arena* arena : {outer, inner}) ASSERT_EQ(plat_arena_alloc(arena, 1000, 0, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  void* const others[] = {take(1_MiB), take(1_MiB)};
+  ASSERT_EQ(plat_arena_alloc(outer, 1000, 0, &block), PLAT_POOL_OK);
+  for (void* other : others)
+    EXPECT_GE(reinterpret_cast<uint64_t>(block) - reinterpret_cast<uint64_t>(other), 1_MiB);
+  EXPECT_EQ(plat_arena_destroy(outer), PLAT_POOL_OK);
+  for (void* other : others) EXPECT_EQ(plat_pool_free(pool, other), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(stats().live_blocks, 0u);
+  plat_pool_destroy(decorated);
+}
+
+TEST_F(PoolTest, ArenasKeepTheTailOfThePoolAndSleepWithIt) {
+  options.tail_bytes = 64;
+  create();
+  plat_arena* arena = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
+  void* first = nullptr;
+  void* second = nullptr;
+  ASSERT_EQ(plat_arena_alloc(arena, 96, 0, &first), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_OK);
+  EXPECT_GE(static_cast<char*>(second) - static_cast<char*>(first), 96 + 64);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_ASLEEP);
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+}
+
 TEST_F(PoolTest, StacksDecorators) {
   create();
   plat_pool* limited = nullptr;

@@ -136,6 +136,20 @@ TEST_F(ToolTest, HearsOfTheBlocksOfAnArenaAndOfTheirEndInOneCall) {
   EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
 }
 
+TEST_F(ToolTest, HearsOnceThatAResetEndsTheBlocksOfAnArena) {
+  create();
+  plat_arena* arena = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(Tool::books.regions.size(), 1u);
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
+  EXPECT_TRUE(Tool::books.mistakes.empty()) << Tool::books.mistakes.front();
+}
+
 TEST_F(ToolTest, HearsOfTheTokensOfACache) {
   create();
   auto& books = Tool::books;
