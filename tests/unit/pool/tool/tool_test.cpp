@@ -1,5 +1,6 @@
 // What a tool of mstx hears of a pool. The program is the tool itself: one that exports this symbol is found
 // when no other is named.
+#include "pool/batch.h"
 #include "unit/mstx/fake_tool.h"
 #include "unit/pool/pool_fixture.h"
 
@@ -112,6 +113,27 @@ TEST_F(ToolTest, HearsOfSeveralBlocksInOneCall) {
   EXPECT_TRUE(books.regions.empty());
   EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
   Tool::habits.during_region = nullptr;
+}
+
+TEST_F(ToolTest, HearsAtOnceOfWhatHappensInAnInterlude) {
+  create();
+  auto& books = Tool::books;
+  void* blocks[] = {take(3_MiB), take(100), take(5_MiB)};
+  plat::pool::Batch batch;
+  {
+    const plat::pool::Quiet quiet;
+    const plat::pool::Interlude interlude;
+    EXPECT_EQ(plat_pool_free(pool, blocks[0]), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(pool, blocks[1]), PLAT_POOL_OK);
+    EXPECT_EQ(stats().live_blocks, 1u) << "free, and not only noted";
+    EXPECT_EQ(books.regions.size(), 1u);
+  }
+  EXPECT_FALSE(plat::pool::Quiet::on());
+  EXPECT_EQ(plat_pool_free(pool, blocks[2]), PLAT_POOL_OK);
+  EXPECT_EQ(books.regions.size(), 1u) << "the batch goes on";
+  EXPECT_EQ(batch.finish(), PLAT_POOL_OK);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
 }
 
 TEST_F(ToolTest, HearsOfTheBlocksOfAnArenaAndOfTheirEndInOneCall) {
