@@ -324,6 +324,8 @@ TEST_F(PoolTest, WritesATraceThatReplayReads) {
   plat_pool_alloc_for(traced, 100, PLAT_POOL_HOST, &host);
   plat_pool_alloc_on(traced, 5_MiB, stream(4), &block);
   plat_pool_use_on(traced, block, stream(5));
+  plat_pool_use_on(traced, block, stream(6));
+  plat_pool_forget_stream(traced, stream(6));
   plat_pool_resize(traced, block, 1_MiB);
   plat_pool_free_on(traced, block, stream(4));
   plat_pool_free(traced, host);
@@ -332,8 +334,8 @@ TEST_F(PoolTest, WritesATraceThatReplayReads) {
   plat_pool_destroy(traced);
   std::ifstream file(path);
   std::string line;
-  for (const char* expected : {"a,1,777,0,", "f,1,0,0,", "a,2,5242880,1,", "u,2,0,2,", "f,2,0,0,",
-                               "a,3,1048576,0,", "f,3,0,1,", "a,4,64,0,", "f,4,0,0,"}) {
+  for (const char* expected : {"a,1,777,0,", "f,1,0,0,", "a,2,5242880,1,", "u,2,0,2,", "u,2,0,3,", "f,2,0,1,",
+                               "a,3,1048576,1,", "u,3,0,2,", "f,3,0,1,", "a,4,64,0,", "f,4,0,0,"}) {
     std::getline(file, line);
     EXPECT_EQ(line.substr(0, std::string(expected).size()), expected);
   }
