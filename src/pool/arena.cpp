@@ -116,7 +116,7 @@ void plat_arena::gather(std::vector<const void*>& out) {
 void plat_arena::forget() {
   std::vector<const void*> gone;
   gather(gone);
-  if (teller != nullptr) teller->tool().regions_removed(gone);
+  if (teller != nullptr) teller->tool().pieces_removed(gone);
   children.clear();
   current = 0;
   used = 0;

@@ -163,8 +163,15 @@ TEST_F(ToolTest, HearsOnceThatAResetEndsTheBlocksOfAnArena) {
   plat_arena* arena = nullptr;
   void* block = nullptr;
   ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
-  ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_reset(arena), PLAT_POOL_OK);
+  take(3_MiB);
   ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(Tool::books.regions.size(), 3u);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
   ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
   EXPECT_EQ(Tool::books.regions.size(), 1u);
   EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
