@@ -106,6 +106,12 @@ class Buffer {
       : block_(pool.block(bytes_of(count), stream)), count_(count) {}
   Buffer(DevicePool& pool, std::size_t count, plat_pool_purpose purpose)
       : block_(pool.block(bytes_of(count), purpose)), count_(count) {}
+  Buffer(Buffer&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    block_ = std::move(other.block_);
+    count_ = std::exchange(other.count_, 0);
+    return *this;
+  }
   T* data() const noexcept { return static_cast<T*>(block_.get()); }
   std::size_t size() const noexcept { return count_; }
   std::size_t size_bytes() const noexcept { return count_ * sizeof(T); }

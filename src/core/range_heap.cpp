@@ -51,6 +51,15 @@ bool RangeHeap::retire(uint32_t first) {
   return true;
 }
 
+void RangeHeap::revive(uint32_t first, uint32_t space) {
+  Block& block = blocks_[first];
+  assert(block.state == BlockState::kFence && space <= blocks_[block.next].start - block.start);
+  block.size = space;
+  block.batch = 0;
+  block.state = BlockState::kFree;
+  insert_free(first);
+}
+
 void RangeHeap::add_domain(uint16_t domain) {
   while (domains_.size() <= domain)
     domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());

@@ -57,8 +57,11 @@ class RangeHeap {
   uint32_t append(uint32_t space, bool backed = false);
   // The first record of the space that was appended last; it stays the first one for good.
   uint32_t newest() const { return blocks_[last_].prev; }
-  // Takes a backed space out for good, if it is one free range of nobody's.
+  // Takes a backed space out, if it is one free range of nobody's.
   bool retire(uint32_t first);
+  // A space that was taken out comes back, with at most as many granules as it was appended with. Without
+  // that, 32 bits would be used up by a program that lives long enough.
+  void revive(uint32_t first, uint32_t space);
 
   // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain`
   // or of nobody; kNoBlock when none fits.

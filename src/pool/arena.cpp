@@ -19,6 +19,7 @@ struct plat_arena {
   plat::pool::Pool* teller;  // at the bottom of the pool's decorators
   plat_arena* parent;
   uint64_t chunk_bytes;
+  uint64_t resets;  // of the pool, when the chunks were taken
   struct Chunk {
     char* base;
     uint64_t bytes;
@@ -34,19 +35,33 @@ struct plat_arena {
   bool place(uint64_t need, uint64_t alignment, void** address);
   void gather(std::vector<const void*>& out);
   void forget();
+  void notice_reset();
 };
 
 namespace {
 
-// Blocks inside a chunk keep the strictest rule: start at 128 bytes, 32 bytes of tail of their own.
+// Blocks inside a chunk keep the strictest rule: start at 128 bytes, and a tail of their own of 32 bytes or
+// of what the pool gives to its blocks.
 constexpr uint64_t kArenaAlignment = 128;
-constexpr uint64_t kArenaTail = 32;
+constexpr uint64_t kLeastTail = 32;
 
 }  // namespace
 
 plat_arena::~plat_arena() {
+  notice_reset();
   const plat::pool::Quiet quiet;
   for (const Chunk& chunk : chunks) pool->release(chunk.base, nullptr);
+}
+
+// A reset of the pool has freed the chunks: they may be others' by now. Tools have heard of it.
+void plat_arena::notice_reset() {
+  const uint64_t now = pool->resets();
+  if (now == resets) return;
+  resets = now;
+  chunks.clear();
+  told.clear();
+  current = 0;
+  used = 0;
 }
 
 bool plat_arena::place(uint64_t need, uint64_t alignment, void** address) {
@@ -63,7 +78,11 @@ bool plat_arena::place(uint64_t need, uint64_t alignment, void** address) {
 }
 
 plat_pool_status plat_arena::take(uint64_t bytes, uint64_t alignment, void** address) {
-  const uint64_t need = align_up(bytes, 32) + kArenaTail;
+  notice_reset();
+  if (teller != nullptr && teller->asleep_now())
+    return report(PLAT_POOL_ASLEEP, "plat_arena_alloc: the memory of the pool sleeps; wake it first");
+  const uint64_t tail = teller != nullptr ? teller->source().tail_bytes() : 0;
+  const uint64_t need = align_up(bytes, 32) + std::max(tail, kLeastTail);
   if (!place(need, alignment, address)) {
     plat_pool::Request request;
     request.bytes = std::max(chunk_bytes, need + alignment);
@@ -87,6 +106,7 @@ plat_pool_status plat_arena::take(uint64_t bytes, uint64_t alignment, void** add
 }
 
 void plat_arena::gather(std::vector<const void*>& out) {
+  notice_reset();
   out.insert(out.end(), told.begin(), told.end());
   told.clear();
   for (auto& child : children) child->gather(out);
@@ -96,7 +116,7 @@ void plat_arena::gather(std::vector<const void*>& out) {
 void plat_arena::forget() {
   std::vector<const void*> gone;
   gather(gone);
-  if (teller != nullptr) teller->tool().regions_removed(gone);
+  if (teller != nullptr) teller->tool().pieces_removed(gone);
   children.clear();
   current = 0;
   used = 0;
@@ -109,7 +129,8 @@ plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_a
     return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
   return guarded([&] {
     auto* teller = dynamic_cast<plat::pool::Pool*>(pool->base());
-    *arena = new plat_arena{pool, teller, nullptr, chunk_bytes != 0 ? chunk_bytes : 4_MiB, {}, 0, 0, {}, {}};
+    const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : 4_MiB;
+    *arena = new plat_arena{pool, teller, nullptr, bytes, pool->resets(), {}, 0, 0, {}, {}};
     return PLAT_POOL_OK;
   });
 }
@@ -119,8 +140,8 @@ plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_
     return report(PLAT_POOL_INVALID, "plat_arena_nest: an argument is NULL");
   return guarded([&] {
     const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : parent->chunk_bytes;
-    std::unique_ptr<plat_arena> child(
-        new plat_arena{parent->pool, parent->teller, parent, bytes, {}, 0, 0, {}, {}});
+    std::unique_ptr<plat_arena> child(new plat_arena{
+        parent->pool, parent->teller, parent, bytes, parent->pool->resets(), {}, 0, 0, {}, {}});
     parent->children.push_back(std::move(child));
     *arena = parent->children.back().get();
     return PLAT_POOL_OK;

@@ -56,4 +56,12 @@ plat_pool_status Batch::finish() {
   return first;
 }
 
+Interlude::Interlude()
+    : batch_(std::exchange(current_batch, nullptr)), depth_(std::exchange(Quiet::depth_, 0)) {}
+
+Interlude::~Interlude() {
+  current_batch = batch_;
+  Quiet::depth_ = depth_;
+}
+
 }  // namespace plat::pool

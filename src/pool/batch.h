@@ -1,8 +1,10 @@
 // Batch: while it lives, what its thread allocates and frees is told to tools together. Blocks that are freed
 // come back when it ends, after the tool has heard: before that, nobody else can have them. Quiet: while it
 // lives, tools hear nothing of what its thread allocates and frees, because somebody else tells them.
+// Interlude: while it lives, there is neither. What a callback does is the program's own affair, and what it
+// frees must be free when it returns.
 //
-// Both are looked at only where a tool listens.
+// Batch and Quiet are looked at only where a tool listens.
 #pragma once
 
 #include <map>
@@ -61,7 +63,20 @@ class Quiet {
   static bool on() { return depth_ != 0; }
 
  private:
+  friend class Interlude;
   static constinit thread_local int depth_;
+};
+
+class Interlude {
+ public:
+  Interlude();
+  ~Interlude();
+  Interlude(const Interlude&) = delete;
+  Interlude& operator=(const Interlude&) = delete;
+
+ private:
+  Batch* const batch_;
+  const int depth_;
 };
 
 }  // namespace plat::pool

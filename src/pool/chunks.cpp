@@ -29,8 +29,24 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
     if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
     room = usable(&start);
   }
-  Space* space = zone.add_space(start, room, true);
   held_bytes_ += bytes;
+  Space* space = nullptr;
+  try {
+    space = zone.add_space(start, room, true);
+    if (space != nullptr) {
+      tell_space(*space);
+      index_.add(space);
+    }
+  } catch (...) {
+    // The host has no memory for the records.
+    if (space != nullptr) {
+      tool_.heap_removed(space->tool_heap);
+      zone.heap().retire(space->first_block);
+      space->gone = true;
+    }
+    drop_chunk(base, bytes);
+    throw;
+  }
   if (space == nullptr) {
     drop_chunk(base, bytes);
     return Got::kNoMemory;
@@ -40,8 +56,6 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   note_held();
   address_bytes_ += bytes;
   ++maps_;
-  index_.add(space);
-  tell_space(*space);
   return Got::kYes;
 }
 

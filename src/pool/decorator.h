@@ -30,6 +30,7 @@ class Decorator : public plat_pool {
   }
   plat_pool_status trim(uint64_t keep_bytes) override { return upstream_->trim(keep_bytes); }
   plat_pool_status reset() override { return upstream_->reset(); }
+  uint64_t resets() const override { return upstream_->resets(); }
   plat_pool_status set_oom_callback(plat_pool_oom_callback callback, void* user) override {
     return upstream_->set_oom_callback(callback, user);
   }

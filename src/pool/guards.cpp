@@ -1,6 +1,7 @@
 // guards: a red zone before and after each block, and a pattern in new and freed memory. A write outside a
 // block is found when the block is freed. Everything goes through device copies, so it works on memory that
-// the host cannot touch, and is slow.
+// the host cannot touch, and is slow. Copies and fills run at once and not in stream order, so whatever is
+// queued on the streams of a block is waited for first.
 #include <acl/acl_rt.h>
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -21,6 +23,7 @@ namespace {
 constexpr int kNew = 0xCD;
 constexpr int kFreed = 0xDD;
 constexpr int kGuard = 0xFD;
+constexpr uint64_t kLargestRequest = 1_TiB;
 
 class Guards final : public Decorator {
  public:
@@ -28,21 +31,27 @@ class Guards final : public Decorator {
       : Decorator(upstream), guard_(align_up(std::max<uint64_t>(bytes, 1), 512)) {}
 
   plat_pool_status allocate(const Request& request, void** address) override {
+    *address = nullptr;
+    // Looked at here: with the guards, 0 is no longer 0, and the largest sizes are small ones.
+    if (request.bytes == 0 || request.bytes > kLargestRequest)
+      return report(PLAT_POOL_INVALID, fmt::format("a block of {} bytes cannot be had", request.bytes));
     Request wider = request;
     // The front guard keeps the alignment that was asked for.
-    const uint64_t lead = std::max(guard_, align_up(request.alignment, 512));
+    const uint64_t lead = align_up(guard_, std::max<uint64_t>(512, request.alignment));
     wider.bytes = lead + align_up(request.bytes, 32) + 32 + guard_;
     void* base = nullptr;
     const plat_pool_status status = upstream_->allocate(wider, &base);
     if (status != PLAT_POOL_OK) return status;
     char* user = static_cast<char*>(base) + lead;
-    Record record{base, lead, request.bytes, wider.bytes - lead - guard_, upstream_->on_host(base), true};
-    // Where the device refuses to write a guard, none can be looked at.
-    record.guarded = fill(record, static_cast<char*>(base), lead, kGuard) &&
-                     fill(record, user + record.own, guard_, kGuard);
-    fill(record, user, request.bytes, kNew);
+    Record record{base, lead, request.bytes, wider.bytes - lead - guard_, upstream_->on_host(base)};
+    record.tag = request.tag;
+    // Earlier work of the stream may still use the memory.
+    if (finished(request.stream)) {
+      write_guards(record, user);
+      fill(record, user, request.bytes, kNew);
+    }
     std::lock_guard guard(mutex_);
-    records_[user] = record;
+    records_[user] = std::move(record);
     *address = user;
     return PLAT_POOL_OK;
   }
@@ -54,15 +63,20 @@ class Guards final : public Decorator {
       std::lock_guard guard(mutex_);
       auto found = records_.find(address);
       if (found == records_.end()) return not_mine(address);
-      record = found->second;
+      record = std::move(found->second);
       records_.erase(found);
     }
-    if (stream != nullptr)
-      aclrtSynchronizeStream(stream);  // what is queued may still be the one that writes too far
+    // What is queued may still be the one that writes too far, and must find its bytes as they were.
+    bool still = finished(stream) && !record.asleep;
+    for (plat_stream user : record.users) still = finished(user) && still;
     char* user = static_cast<char*>(address);
-    const int64_t before = broken(record, static_cast<char*>(record.base), record.front);
-    const int64_t after = broken(record, user + record.own, guard_);
-    fill(record, user, record.bytes, kFreed);
+    int64_t before = -1;
+    int64_t after = -1;
+    if (still) {
+      before = broken(record, static_cast<char*>(record.base), record.front);
+      after = broken(record, user + record.own, guard_);
+      fill(record, user, record.bytes, kFreed);
+    }
     const plat_pool_status status = upstream_->release(record.base, stream);
     if (before >= 0)
       return report(PLAT_POOL_CORRUPT,
@@ -88,7 +102,44 @@ class Guards final : public Decorator {
   plat_pool_status use_on(void* address, plat_stream stream) override {
     std::lock_guard guard(mutex_);
     auto found = records_.find(address);
-    return found == records_.end() ? not_mine(address) : upstream_->use_on(found->second.base, stream);
+    if (found == records_.end()) return not_mine(address);
+    auto& users = found->second.users;
+    users.reserve(users.size() + 1);
+    const plat_pool_status status = upstream_->use_on(found->second.base, stream);
+    if (status == PLAT_POOL_OK && std::find(users.begin(), users.end(), stream) == users.end())
+      users.push_back(stream);
+    return status;
+  }
+  plat_pool_status forget_stream(plat_stream stream) override {
+    const plat_pool_status status = upstream_->forget_stream(stream);
+    if (status != PLAT_POOL_OK) return status;
+    std::lock_guard guard(mutex_);
+    for (auto& [address, record] : records_) std::erase(record.users, stream);
+    return status;
+  }
+  // Memory that sleeps is not touched, nor what may sleep although the call failed.
+  plat_pool_status sleep(uint16_t tag, bool save) override {
+    std::lock_guard guard(mutex_);
+    const plat_pool_status status = upstream_->sleep(tag, save);
+    if (status == PLAT_POOL_UNSUPPORTED) return status;
+    for (auto& [address, record] : records_) {
+      if (record.on_host || !(tag == PLAT_POOL_ALL_TAGS || tag == record.tag)) continue;
+      record.asleep = true;
+      record.lost = record.lost || !save;
+    }
+    return status;
+  }
+  // What was not saved has lost its guards: they are written anew.
+  plat_pool_status wake(uint16_t tag) override {
+    std::lock_guard guard(mutex_);
+    const plat_pool_status status = upstream_->wake(tag);
+    if (status != PLAT_POOL_OK) return status;
+    for (auto& [address, record] : records_) {
+      if (!record.asleep || !(tag == PLAT_POOL_ALL_TAGS || tag == record.tag)) continue;
+      if (record.lost) write_guards(record, static_cast<char*>(address));
+      record.asleep = record.lost = false;
+    }
+    return status;
   }
   plat_pool_status name_block(void* address, const char* name) override {
     std::lock_guard guard(mutex_);
@@ -114,10 +165,22 @@ class Guards final : public Decorator {
     uint64_t bytes;
     uint64_t own;  // payload with its tail
     bool on_host;
-    bool guarded;
+    bool guarded = false;
+    bool asleep = false;
+    bool lost = false;  // asleep, and the guards are gone
+    uint16_t tag = 0;
+    std::vector<plat_stream> users = {};  // as noted by use_on
   };
   static plat_pool_status not_mine(const void* address) {
     return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
+  }
+  static bool finished(plat_stream stream) {
+    return stream == nullptr || aclrtSynchronizeStream(stream) == ACL_SUCCESS;
+  }
+  // Where the device refuses to write a guard, none can be looked at.
+  void write_guards(Record& record, char* user) const {
+    record.guarded = fill(record, static_cast<char*>(record.base), record.front, kGuard) &&
+                     fill(record, user + record.own, guard_, kGuard);
   }
   static bool fill(const Record& record, char* start, uint64_t bytes, int value) {
     if (!record.on_host) return aclrtMemset(start, bytes, value, bytes) == ACL_SUCCESS;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,8 +103,10 @@ plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t 
     return report(PLAT_POOL_NO_MEMORY, fmt::format("plat_kv_create: no {} bytes of address space: {}", bytes,
                                                    base->source().error()));
   const plat_pool_status status = guarded([&] {
-    *cache = new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}};
-    (*cache)->tool_heap = base->tool().heap_added(address, bytes, base->source().device(), "KV cache");
+    std::unique_ptr<plat_kv_cache> made(
+        new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}});
+    made->tool_heap = base->tool().heap_added(address, bytes, base->source().device(), "KV cache");
+    *cache = made.release();
     return PLAT_POOL_OK;
   });
   if (status != PLAT_POOL_OK) base->source().unreserve(address);

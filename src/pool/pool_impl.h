@@ -44,6 +44,7 @@ class Pool final : public plat_pool {
   plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) override;
   plat_pool_status trim(uint64_t keep_bytes) override;
   plat_pool_status reset() override;
+  uint64_t resets() const override { return resets_; }
   plat_pool_status set_oom_callback(plat_pool_oom_callback callback, void* user) override;
   plat_pool_status flush_thread() override;
   plat_pool_status sleep(uint16_t tag, bool save) override;
@@ -66,6 +67,8 @@ class Pool final : public plat_pool {
   plat_pool_status take_pages(size_t count, std::vector<void*>& pages);
   void give_pages(std::vector<void*>& pages);
   Source& source() { return *source_; }
+  // For helpers that hand out pieces of blocks.
+  bool asleep_now() const { return large_->asleep; }
   // For helpers that tell tools of pieces of blocks, or of memory that they map themselves.
   ToolHook& tool() { return tool_; }
   void tell_piece(const void* address, uint64_t bytes, const std::string& name);
@@ -263,6 +266,7 @@ class Pool final : public plat_pool {
   std::atomic<uint64_t> remaps_{0};
   std::atomic<uint64_t> most_remaps_{0};
   std::atomic<uint64_t> oom_{0};
+  std::atomic<uint64_t> resets_{0};
   std::atomic<uint64_t> address_bytes_{0};
   // The least that was idle since the window opened: nobody needed that much. growth_ guards both.
   uint64_t idle_low_bytes_ = 0;

@@ -19,6 +19,7 @@ plat_pool_status Pool::reset() {
           return report(PLAT_POOL_BUSY,
                         fmt::format("pool {}: other threads still keep blocks of it in their caches", name_));
   }
+  ++resets_;
   reset_locked();
   for_companions([](Pool& companion) { companion.reset_locked(); });
   return PLAT_POOL_OK;

@@ -39,6 +39,8 @@ struct plat_pool {
   virtual plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) = 0;
   virtual plat_pool_status trim(uint64_t keep_bytes) = 0;
   virtual plat_pool_status reset() = 0;
+  // How often every block was freed at once: who keeps some of them compares, and knows that they are gone.
+  virtual uint64_t resets() const { return 0; }
   virtual plat_pool_status set_oom_callback(plat_pool_oom_callback callback, void* user) = 0;
   virtual plat_pool_status flush_thread() = 0;
   virtual plat_pool_status sleep(uint16_t tag, bool save) = 0;

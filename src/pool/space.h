@@ -49,7 +49,7 @@ class Starts {
 struct Space {
   // Throws std::bad_alloc.
   Space(Zone* owner, char* start, uint64_t size, uint32_t shift, bool with_spans, bool paged)
-      : zone(owner), base(start), bytes(size) {
+      : zone(owner), base(start), bytes(size), most_bytes(size) {
     if (with_spans)
       small = std::make_unique<SmallTable>(size);
     else
@@ -65,8 +65,9 @@ struct Space {
   }
 
   Zone* const zone;
-  char* const base;
-  const uint64_t bytes;
+  char* base;
+  uint64_t bytes;
+  const uint64_t most_bytes;  // what the tables are made for
   uint32_t first_granule = 0;
   Lazy<void*> pages;                  // the handle behind each page, page sources only
   Starts starts;                      // where no spans are
@@ -74,32 +75,68 @@ struct Space {
   void* chunk_base = nullptr;         // what the device gave, block sources only
   uint64_t chunk_bytes = 0;
   uint32_t first_block = 0;   // of the heap
-  bool gone = false;          // given back to the device
+  bool gone = false;          // given back to the device; another block may take its place
   void* tool_heap = nullptr;  // what an mstx tool knows it by
 };
 
+// Readers take no lock: they look again when a writer was there meanwhile, which they see by its turns. The
+// table has the addresses itself, since a space may become another while a reader looks at an old table.
 class SpaceIndex {
  public:
   Space* find(const void* address) const {
-    const Table* table = table_.load(std::memory_order_acquire);
-    if (table == nullptr) return nullptr;
-    // Most pools have two or three spaces: a scan in order of creation beats a search.
-    for (size_t i = 0; i < table->size() && i < kScan; ++i)
-      if ((*table)[i]->contains(address)) return (*table)[i];
-    return table->size() <= kScan ? nullptr : search(*table, address);
+    for (;;) {
+      const uint64_t turn = turn_.load(std::memory_order_acquire);
+      Space* const space = look(address);
+      if (turn % 2 == 0 && turn_.load(std::memory_order_relaxed) == turn) return space;
+    }
   }
+  // Throws std::bad_alloc, and then nothing happened.
   void add(Space* space);
   void remove(Space* space);
 
  private:
-  using Table = std::vector<Space*>;
-  static constexpr size_t kScan = 4;
-  static Space* search(const Table& table, const void* address);
-  void publish(std::unique_ptr<Table> table);
+  // Stores release and loads acquire: whoever sees one of a writer's words sees its turn too.
+  template <class T>
+  class Word {
+   public:
+    void operator=(T value) { value_.store(value, std::memory_order_release); }
+    operator T() const { return value_.load(std::memory_order_acquire); }
 
-  std::mutex mutex_;  // writers
-  std::atomic<const Table*> table_{nullptr};
-  std::vector<std::unique_ptr<Table>> versions_;  // readers may still look at old ones
+   private:
+    std::atomic<T> value_{};
+  };
+  struct Entry {
+    Word<const char*> base;
+    Word<uint64_t> bytes;
+    Word<Space*> space;
+    bool contains(const void* address) const {
+      return static_cast<uint64_t>(static_cast<const char*>(address) - base) < bytes;
+    }
+    void operator=(const Entry& other);
+  };
+  struct Table {
+    explicit Table(size_t room) : capacity(room), entries(new Entry[room]) {}
+    const size_t capacity;
+    Word<size_t> size;
+    std::unique_ptr<Entry[]> entries;
+  };
+  static constexpr size_t kScan = 4;
+  Space* look(const void* address) const {
+    const Table* table = table_;
+    const size_t size = table != nullptr ? table->size : 0;
+    // Most pools have two or three spaces: a scan in order of creation beats a search.
+    for (size_t i = 0; i < size && i < kScan; ++i)
+      if (table->entries[i].contains(address)) return table->entries[i].space;
+    return size <= kScan ? nullptr : search(*table, size, address);
+  }
+  static Space* search(const Table& table, size_t size, const void* address);
+  Table& table_with_room();
+
+  std::mutex mutex_;               // writers
+  std::atomic<uint64_t> turn_{0};  // odd while a writer changes the table
+  Word<Table*> table_;
+  // Readers may still look at old ones. Each is twice as long as the one before, so they are few.
+  std::vector<std::unique_ptr<Table>> tables_;
 };
 
 }  // namespace plat::pool

@@ -19,7 +19,8 @@ void Pool::tell_space(Space& space) {
 
 void Pool::tell_added(const void* address, uint64_t bytes, uint16_t tag) {
   Space& space = *index_.find(address);
-  if (Quiet::on() || space.tool_heap == nullptr) return;
+  if (space.tool_heap == nullptr) return;
+  if (Quiet::on()) return tool_.block_hidden(address);
   if (Batch* batch = Batch::current(); batch != nullptr && tag == 0)
     return batch->add(tool_, space.tool_heap, {address, bytes}, source_->device());
   tool_.regions_added(space.tool_heap, {{address, bytes}}, source_->device());
@@ -37,6 +38,8 @@ plat_pool_status Pool::release_heard(Space& space, void* address, plat_stream st
     if (Batch* batch = Batch::current())
       return batch->remove(*this, space, address, stream) ? PLAT_POOL_OK : unknown(address);
     tool_.regions_removed({address});
+  } else {
+    tool_.block_gone(address);
   }
   return release_told(&space, address, stream);
 }
@@ -48,12 +51,16 @@ void Pool::tell_resized(Space& space, const void* address, uint64_t bytes) {
 // Every block is about to be freed: a call for each heap, or one with all regions where that is not known.
 void Pool::tell_reset() {
   std::vector<const void*> regions;
+  bool one_by_one = false;
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
-    for (auto& space : zone.spaces())
-      if (!space->gone && space->tool_heap != nullptr && !tool_.heap_reset(space->tool_heap))
-        live_regions(zone, *space, regions);
+    for (auto& space : zone.spaces()) {
+      if (space->gone || space->tool_heap == nullptr || tool_.heap_reset(space->tool_heap)) continue;
+      one_by_one = true;
+      live_regions(zone, *space, regions);
+    }
   });
+  tool_.all_gone(one_by_one ? &regions : nullptr);
   tool_.regions_removed(regions);
 }
 
@@ -75,6 +82,7 @@ void Pool::live_regions(Zone& zone, const Space& space, std::vector<const void*>
 
 void Pool::tell_piece(const void* address, uint64_t bytes, const std::string& name) {
   tell_added(address, bytes, 0);
+  if (index_.find(address)->tool_heap != nullptr) tool_.piece_added(address);
   tool_.regions_named({address}, name);
 }
 

@@ -97,6 +97,39 @@ void ToolHook::regions_named(const std::vector<const void*>& addresses, const st
   platMstxMemRegionsName(domain_of(domain_), &batch);
 }
 
+void ToolHook::block_hidden(const void* block) {
+  std::lock_guard guard(mutex_);
+  hidden_.insert(block);
+}
+
+void ToolHook::block_gone(const void* block) {
+  std::lock_guard guard(mutex_);
+  hidden_.erase(block);
+}
+
+void ToolHook::piece_added(const void* piece) {
+  std::lock_guard guard(mutex_);
+  pieces_.insert(piece);
+}
+
+void ToolHook::pieces_removed(const std::vector<const void*>& pieces) {
+  {
+    std::lock_guard guard(mutex_);
+    for (const void* piece : pieces) pieces_.erase(piece);
+  }
+  regions_removed(pieces);
+}
+
+void ToolHook::all_gone(std::vector<const void*>* live) {
+  std::lock_guard guard(mutex_);
+  if (live != nullptr) {
+    std::erase_if(*live, [&](const void* block) { return hidden_.count(block) != 0; });
+    live->insert(live->end(), pieces_.begin(), pieces_.end());
+  }
+  hidden_.clear();
+  pieces_.clear();
+}
+
 ToolHook::Moving::Moving(const ToolHook& hook) : hook_(hook) {
   if (hook_.listening()) range_ = mstxDomainRangeStartA(domain_of(hook_.domain_), "plat:moving", nullptr);
 }

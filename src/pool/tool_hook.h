@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace plat::pool {
@@ -33,6 +35,15 @@ class ToolHook {
   void region_resized(void* heap, const Region& region, int32_t device);
   void regions_named(const std::vector<const void*>& addresses, const std::string& name);
 
+  // Blocks that are told in pieces: the tool knows those, and not the block.
+  void block_hidden(const void* block);
+  void block_gone(const void* block);
+  void piece_added(const void* piece);
+  void pieces_removed(const std::vector<const void*>& pieces);
+  // Every block is freed at once. Of the live ones that are given, those stay that the tool knows, and the
+  // pieces come to them.
+  void all_gone(std::vector<const void*>* live);
+
   // While it lives, this thread moves whole pages for the pool itself: padding, gaps, and bytes that nobody
   // wrote.
   class Moving {
@@ -50,6 +61,9 @@ class ToolHook {
  private:
   void* domain_ = nullptr;
   std::atomic<bool> listening_{false};
+  std::mutex mutex_;  // guards both
+  std::unordered_set<const void*> hidden_;
+  std::unordered_set<const void*> pieces_;
 };
 
 }  // namespace plat::pool

@@ -1,5 +1,6 @@
 // trace: one line for each allocation and free, in the format that plat replay reads; memory of the host is
 // left out, since a replay is about the device. faults: fails chosen allocations.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +26,7 @@ class Trace final : public Decorator {
     if (status != PLAT_POOL_OK) return status;
     if (upstream_->on_host(*address)) return status;
     std::lock_guard guard(mutex_);
-    ids_[*address] = ++next_id_;
+    blocks_[*address] = {++next_id_, request.stream, {}};
     line('a', next_id_, request.bytes, request.stream);
     return status;
   }
@@ -33,9 +34,9 @@ class Trace final : public Decorator {
     {
       // Written before the block can come back to another thread under the same address.
       std::lock_guard guard(mutex_);
-      if (auto id = ids_.find(address); id != ids_.end()) {
-        line('f', id->second, 0, stream);
-        ids_.erase(id);
+      if (auto block = blocks_.find(address); block != blocks_.end()) {
+        line('f', block->second.id, 0, stream);
+        blocks_.erase(block);
       }
     }
     return upstream_->release(address, stream);
@@ -43,31 +44,51 @@ class Trace final : public Decorator {
   plat_pool_status use_on(void* address, plat_stream stream) override {
     const plat_pool_status status = upstream_->use_on(address, stream);
     std::lock_guard guard(mutex_);
-    if (auto id = ids_.find(address); id != ids_.end() && status == PLAT_POOL_OK && stream != nullptr)
-      line('u', id->second, 0, stream);
+    auto block = blocks_.find(address);
+    if (block == blocks_.end() || status != PLAT_POOL_OK || stream == nullptr) return status;
+    auto& users = block->second.users;
+    if (std::find(users.begin(), users.end(), stream) == users.end()) users.push_back(stream);
+    line('u', block->second.id, 0, stream);
     return status;
   }
-  // A block of another size is another block.
+  plat_pool_status forget_stream(plat_stream stream) override {
+    const plat_pool_status status = upstream_->forget_stream(stream);
+    if (status != PLAT_POOL_OK) return status;
+    std::lock_guard guard(mutex_);
+    for (auto& [address, block] : blocks_) {
+      if (block.stream == stream) block.stream = nullptr;
+      std::erase(block.users, stream);
+    }
+    return status;
+  }
+  // A block of another size is another block, of the same streams.
   plat_pool_status resize(void* address, uint64_t bytes) override {
     const plat_pool_status status = upstream_->resize(address, bytes);
     std::lock_guard guard(mutex_);
-    if (auto id = ids_.find(address); id != ids_.end() && status == PLAT_POOL_OK) {
-      line('f', id->second, 0, nullptr);
-      id->second = ++next_id_;
-      line('a', next_id_, bytes, nullptr);
-    }
+    auto found = blocks_.find(address);
+    if (found == blocks_.end() || status != PLAT_POOL_OK) return status;
+    Block& block = found->second;
+    line('f', block.id, 0, block.stream);
+    block.id = ++next_id_;
+    line('a', block.id, bytes, block.stream);
+    for (plat_stream user : block.users) line('u', block.id, 0, user);
     return status;
   }
   plat_pool_status reset() override {
     std::lock_guard guard(mutex_);
     const plat_pool_status status = upstream_->reset();
     if (status != PLAT_POOL_OK) return status;
-    for (const auto& [address, id] : ids_) line('f', id, 0, nullptr);
-    ids_.clear();
+    for (const auto& [address, block] : blocks_) line('f', block.id, 0, nullptr);
+    blocks_.clear();
     return status;
   }
 
  private:
+  struct Block {
+    uint64_t id;
+    plat_stream stream;
+    std::vector<plat_stream> users;  // as noted by use_on
+  };
   void line(char op, uint64_t id, uint64_t bytes, plat_stream stream) {
     size_t number = 0;  // no stream is 0
     while (stream != nullptr && number < streams_.size() && streams_[number] != stream) ++number;
@@ -81,7 +102,7 @@ class Trace final : public Decorator {
   }
   std::mutex mutex_;
   std::FILE* file_;
-  std::unordered_map<void*, uint64_t> ids_;
+  std::unordered_map<void*, Block> blocks_;
   std::vector<plat_stream> streams_;
   uint64_t next_id_ = 0;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -5,12 +5,34 @@
 
 namespace plat::pool {
 
+// The smallest that is gone and was long enough.
+Space* Zone::gone_space(uint64_t bytes) const {
+  Space* best = nullptr;
+  for (const auto& space : spaces_)
+    if (space->gone && space->most_bytes >= bytes &&
+        (best == nullptr || space->most_bytes < best->most_bytes))
+      best = space.get();
+  return best;
+}
+
+Space* Zone::revive(Space& space, char* base, uint64_t bytes) {
+  heap_.revive(space.first_block, static_cast<uint32_t>(bytes >> core::kGranuleShift));
+  space.base = base;
+  space.bytes = bytes;
+  space.gone = false;
+  space.tool_heap = nullptr;
+  return &space;
+}
+
 Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
+  // One that is far too long is kept for what needs it, while there are places for another.
+  Space* const gone = backed ? gone_space(bytes) : nullptr;
+  if (gone != nullptr && gone->most_bytes / 2 <= bytes) return revive(*gone, base, bytes);
   // What may fail comes before the heap knows of the addresses: it must find a space for each.
   auto space = std::make_unique<Space>(this, base, bytes, chunk_shift_, spans_ != nullptr, !backed);
   spaces_.reserve(spaces_.size() + 1);
   space->first_granule = heap_.append(static_cast<uint32_t>(bytes >> core::kGranuleShift), backed);
-  if (space->first_granule == UINT32_MAX) return nullptr;
+  if (space->first_granule == UINT32_MAX) return gone != nullptr ? revive(*gone, base, bytes) : nullptr;
   space->first_block = heap_.newest();
   spaces_.push_back(std::move(space));
   return spaces_.back().get();

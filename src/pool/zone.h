@@ -31,7 +31,7 @@ class Zone {
   uint16_t tag() const { return tag_; }
 
   // Adds a space of at most `bytes`; `backed` for a block of the device that is there as a whole. Null when 2
-  // TiB are used up.
+  // TiB are used up. The places, and the record, of a space that is gone are used again.
   Space* add_space(char* base, uint64_t bytes, bool backed);
   Space& space_of(uint32_t granule) const {
     // Most zones have one or two.
@@ -72,6 +72,7 @@ class Zone {
   // The live block that starts at the address; kNoBlock when there is none. Not where spans are.
   uint32_t find(const Space& space, const void* address) const {
     const uint64_t offset = space.offset_of(address);
+    if (offset >= space.bytes) return core::kNoBlock;  // it is another by now
     auto starts_there = [&](uint32_t block) {
       return block != core::kNoBlock && space.address_of(heap_.block(block).start) == address;
     };
@@ -104,6 +105,8 @@ class Zone {
 
  private:
   Space& search(uint32_t granule) const;
+  Space* gone_space(uint64_t bytes) const;
+  Space* revive(Space& space, char* base, uint64_t bytes);
   uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
   // Differences may be negative: they wrap around, and the sum is right again.
   void count(uint64_t granules) {

@@ -181,6 +181,26 @@ TEST(RangeHeap, PrefersTheTightestRange) {
   EXPECT_EQ(heap.block(wall).size, 1u);
 }
 
+TEST(RangeHeap, RevivesASpaceThatWasRetired) {
+  RangeHeap heap(kPage);
+  heap.append(kPage * 4, true);
+  const uint32_t first = heap.newest();
+  heap.append(kPage, true);
+  const uint32_t block = heap.allocate(kPage * 3, 1, 0);
+  EXPECT_FALSE(heap.retire(first));
+  heap.release(block);
+  for (const uint32_t pages : {2u, 4u, 1u}) {
+    ASSERT_TRUE(heap.retire(first));
+    EXPECT_EQ(heap.movable_pages(), 1u);
+    EXPECT_EQ(heap.allocate(kPage + 1, 1, 0), kNoBlock);
+    heap.revive(first, kPage * pages);
+    EXPECT_EQ(heap.movable_pages(), pages + 1);
+    EXPECT_EQ(heap.allocate(kPage * pages + 1, 1, 0), kNoBlock);
+    const uint32_t ids[] = {heap.allocate(kPage - 1, 1, 0), heap.allocate(kPage, 1, 0)};
+    for (const uint32_t id : ids) heap.release(id);
+  }
+}
+
 TEST(RangeHeap, NeverJoinsSpaces) {
   RangeHeap heap(kPage);
   heap.append(kPage, true);

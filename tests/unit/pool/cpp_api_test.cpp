@@ -73,6 +73,16 @@ TEST_F(CppPoolTest, CountsTheValuesOfABuffer) {
   }
   EXPECT_EQ(live(owner), 0u);
   EXPECT_FALSE(Buffer<int>());
+  {
+    Buffer<int> from(owner, 10);
+    Buffer<int> to(std::move(from));
+    EXPECT_EQ(to.size(), 10u);
+    EXPECT_EQ(from.size(), 0u) << "it has nothing any more";
+    from = std::move(to);
+    EXPECT_EQ(from.size_bytes(), 40u);
+    EXPECT_EQ(to.size(), 0u);
+    EXPECT_FALSE(to);
+  }
   EXPECT_THROW(Buffer<double>(owner, SIZE_MAX / 4), std::bad_array_new_length);
 }
 

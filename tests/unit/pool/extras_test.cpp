@@ -1,6 +1,7 @@
 // Sleep, tags, arenas, the KV cache, decorators and doors.
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "pool_fixture.h"
 
@@ -133,6 +134,44 @@ TEST_F(PoolTest, FreesNestedArenasWithTheOuterOneOrBefore) {
   EXPECT_EQ(stats().live_blocks, 0u);
 }
 
+TEST_F(PoolTest, ArenasLetGoOfWhatAResetHasFreed) {
+  create();
+  plat_pool* decorated = nullptr;
+  ASSERT_EQ(plat_pool_with_statistics(pool, &decorated), PLAT_POOL_OK);
+  plat_arena* outer = nullptr;
+  plat_arena* inner = nullptr;
+  ASSERT_EQ(plat_arena_create(decorated, 1_MiB, &outer), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_nest(outer, 0, &inner), PLAT_POOL_OK);
+  void* block = nullptr;
+  for (plat_arena* arena : {outer, inner}) ASSERT_EQ(plat_arena_alloc(arena, 1000, 0, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  void* const others[] = {take(1_MiB), take(1_MiB)};
+  ASSERT_EQ(plat_arena_alloc(outer, 1000, 0, &block), PLAT_POOL_OK);
+  for (void* other : others)
+    EXPECT_GE(reinterpret_cast<uint64_t>(block) - reinterpret_cast<uint64_t>(other), 1_MiB);
+  EXPECT_EQ(plat_arena_destroy(outer), PLAT_POOL_OK);
+  for (void* other : others) EXPECT_EQ(plat_pool_free(pool, other), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(stats().live_blocks, 0u);
+  plat_pool_destroy(decorated);
+}
+
+TEST_F(PoolTest, ArenasKeepTheTailOfThePoolAndSleepWithIt) {
+  options.tail_bytes = 64;
+  create();
+  plat_arena* arena = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
+  void* first = nullptr;
+  void* second = nullptr;
+  ASSERT_EQ(plat_arena_alloc(arena, 96, 0, &first), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_OK);
+  EXPECT_GE(static_cast<char*>(second) - static_cast<char*>(first), 96 + 64);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 1), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_ASLEEP);
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_alloc(arena, 96, 0, &second), PLAT_POOL_OK);
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+}
+
 TEST_F(PoolTest, StacksDecorators) {
   create();
   plat_pool* limited = nullptr;
@@ -171,6 +210,61 @@ TEST_F(PoolTest, PoisonsNewBlocksAndFreedOnes) {
   EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_CORRUPT);
   EXPECT_NE(std::strstr(plat_pool_last_error(), "1 bytes before its start"), nullptr)
       << plat_pool_last_error();
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsWaitForWhoeverMayStillUseTheMemory) {
+  device().streams_finish = false;
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  auto waits = [before = uint64_t{0}]() mutable {
+    return device().synchronizes - std::exchange(before, device().synchronizes);
+  };
+  ASSERT_EQ(plat_pool_free_on(pool, take(3_MiB, stream(1)), stream(1)), PLAT_POOL_OK);
+  waits();
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_on(guarded, 1_MiB, stream(1), &block), PLAT_POOL_OK);
+  EXPECT_EQ(waits(), 1u) << "the stream may still work in what it freed";
+  for (const int user : {2, 3, 3, 4}) ASSERT_EQ(plat_pool_use_on(guarded, block, stream(user)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_forget_stream(guarded, stream(4)), PLAT_POOL_OK);
+  waits();
+  EXPECT_EQ(plat_pool_free_on(guarded, block, stream(1)), PLAT_POOL_OK);
+  EXPECT_EQ(waits(), 3u) << "its stream and two others; the fourth may be gone";
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsKeepAlignmentsAndRefuseSizesThatNobodyHas) {
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 1500, &guarded), PLAT_POOL_OK);
+  void* block = nullptr;
+  for (const uint64_t alignment : {64u, 1024u, 4096u}) {
+    ASSERT_EQ(plat_pool_alloc_aligned(guarded, 100, alignment, &block), PLAT_POOL_OK);
+    EXPECT_EQ(reinterpret_cast<uint64_t>(block) % alignment, 0u);
+    EXPECT_EQ(plat_pool_free(guarded, block), PLAT_POOL_OK);
+  }
+  for (const uint64_t bytes : {uint64_t{0}, 1_TiB + 1, UINT64_MAX - 2000, UINT64_MAX})
+    EXPECT_EQ(plat_pool_alloc(guarded, bytes, &block), PLAT_POOL_INVALID) << bytes;
+  plat_pool_destroy(guarded);
+}
+
+TEST_F(PoolTest, GuardsSleepAndWake) {
+  create();
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  for (const int save : {0, 1}) {
+    void* blocks[4] = {};
+    for (void*& block : blocks) ASSERT_EQ(plat_pool_alloc_tagged(guarded, 100000, 3, &block), PLAT_POOL_OK);
+    ASSERT_EQ(plat_pool_sleep(guarded, 3, save), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(guarded, blocks[0]), PLAT_POOL_OK) << "and nothing of it is touched";
+    ASSERT_EQ(plat_pool_wake(guarded, 3), PLAT_POOL_OK) << plat_pool_last_error();
+    EXPECT_EQ(plat_pool_free(guarded, blocks[1]), PLAT_POOL_OK) << plat_pool_last_error();
+    static_cast<char*>(blocks[2])[-1] = 1;
+    static_cast<char*>(blocks[3])[100100] = 1;
+    EXPECT_EQ(plat_pool_free(guarded, blocks[2]), PLAT_POOL_CORRUPT) << "looked at again";
+    EXPECT_EQ(plat_pool_free(guarded, blocks[3]), PLAT_POOL_CORRUPT);
+  }
   plat_pool_destroy(guarded);
 }
 
@@ -230,6 +324,8 @@ TEST_F(PoolTest, WritesATraceThatReplayReads) {
   plat_pool_alloc_for(traced, 100, PLAT_POOL_HOST, &host);
   plat_pool_alloc_on(traced, 5_MiB, stream(4), &block);
   plat_pool_use_on(traced, block, stream(5));
+  plat_pool_use_on(traced, block, stream(6));
+  plat_pool_forget_stream(traced, stream(6));
   plat_pool_resize(traced, block, 1_MiB);
   plat_pool_free_on(traced, block, stream(4));
   plat_pool_free(traced, host);
@@ -238,8 +334,8 @@ TEST_F(PoolTest, WritesATraceThatReplayReads) {
   plat_pool_destroy(traced);
   std::ifstream file(path);
   std::string line;
-  for (const char* expected : {"a,1,777,0,", "f,1,0,0,", "a,2,5242880,1,", "u,2,0,2,", "f,2,0,0,",
-                               "a,3,1048576,0,", "f,3,0,1,", "a,4,64,0,", "f,4,0,0,"}) {
+  for (const char* expected : {"a,1,777,0,", "f,1,0,0,", "a,2,5242880,1,", "u,2,0,2,", "u,2,0,3,", "f,2,0,1,",
+                               "a,3,1048576,1,", "u,3,0,2,", "f,3,0,1,", "a,4,64,0,", "f,4,0,0,"}) {
     std::getline(file, line);
     EXPECT_EQ(line.substr(0, std::string(expected).size()), expected);
   }

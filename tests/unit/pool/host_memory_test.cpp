@@ -1,6 +1,8 @@
 // The host runs out of memory for the records of a pool: the call says so, and nothing is lost.
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "pool_fixture.h"
@@ -14,6 +16,17 @@ extern "C" void* __real_realloc(void* memory, size_t bytes);
 extern "C" void* __wrap_realloc(void* memory, size_t bytes) {
   return no_more ? nullptr : __real_realloc(memory, bytes);
 }
+
+// Everything else is made by new, of which the n-th call of the thread from now fails; 0: none.
+static thread_local int fail_new = 0;
+void* operator new(size_t bytes) {
+  if (fail_new != 0 && --fail_new == 0) throw std::bad_alloc();
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace plat::test {
 namespace {
@@ -67,6 +80,25 @@ TEST_F(HostMemoryTest, ATrimThatFailsLeavesThePagesWhereTheyAre) {
   std::memset(big, 1, 20_MiB);
   ASSERT_EQ(plat_pool_free(pool, big), PLAT_POOL_OK);
   release_all();
+}
+
+TEST_F(HostMemoryTest, AChunkThatCannotBeNotedGoesBack) {
+  options.source = PLAT_POOL_SOURCE_MALLOC;
+  for (int failing = 1, failed = 1; failed != 0; ++failing) {
+    create();
+    void* block = nullptr;
+    fail_new = failing;
+    const plat_pool_status status = plat_pool_alloc(pool, 3_MiB, &block);
+    failed = fail_new == 0;
+    fail_new = 0;
+    ASSERT_EQ(status, failed ? PLAT_POOL_NO_MEMORY : PLAT_POOL_OK) << failing;
+    EXPECT_EQ(device().held_bytes, stats().reserved_bytes) << failing;
+    if (!failed) ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    block = take(3_MiB);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK) << failing;
+    pool = nullptr;
+  }
 }
 
 TEST_F(HostMemoryTest, GrowthThatFailsKeepsItsPages) {

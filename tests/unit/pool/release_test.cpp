@@ -1,4 +1,8 @@
 // When memory that holds nothing goes back to the device: never, above a watermark, now, after a while.
+#include <random>
+#include <utility>
+#include <vector>
+
 #include "pool_fixture.h"
 
 namespace plat::test {
@@ -29,6 +33,60 @@ TEST_F(PoolTest, GivesBackWhatIsIdleAboveTheWatermark) {
   EXPECT_EQ(stats().idle_bytes, 8_MiB);
   plat_pool_free(pool, kept);
   EXPECT_EQ(stats().reserved_bytes, 8_MiB);
+}
+
+// Places are counted with 32 bits, which reach for 2 TiB at once but not for all that ever was.
+TEST_F(PoolTest, TakesMoreChunksOverTimeThanItHasPlacesFor) {
+  device().backed = false;
+  device().capacity_bytes = 64_GiB;
+  for (const plat_pool_source source : {PLAT_POOL_SOURCE_MALLOC, PLAT_POOL_SOURCE_HOST}) {
+    options.source = source;
+    options.release = PLAT_POOL_RELEASE_NOW;
+    create();
+    for (uint64_t round = 0; round < 3000; ++round) {
+      void* block = nullptr;
+      const uint64_t bytes = 1_GiB + round % 7 * 100_MiB;
+      ASSERT_EQ(plat_pool_alloc(pool, bytes, &block), PLAT_POOL_OK) << round << plat_pool_last_error();
+      void* small = round % 16 == 0 ? take(100) : nullptr;
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+      ASSERT_EQ(plat_pool_free(pool, small), PLAT_POOL_OK);
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_NOT_OWNED);
+    }
+    plat_pool_trim(pool, 0);
+    EXPECT_EQ(stats().reserved_bytes, 0u);
+    EXPECT_EQ(device().held_bytes, 0u);
+    plat_pool_destroy(pool);
+    pool = nullptr;
+  }
+}
+
+// A place that is gone serves what fits into it, and nothing is found in it that is not there.
+TEST_F(PoolTest, ReusesThePlacesOfChunksOfAnySize) {
+  options.source = PLAT_POOL_SOURCE_MALLOC;
+  options.release = PLAT_POOL_RELEASE_NOW;
+  options.chunk_bytes = 2_MiB;
+  create();
+  std::mt19937_64 random(3);
+  std::vector<std::pair<char*, uint64_t>> live;
+  for (int step = 0; step < 3000; ++step) {
+    if (random() % 2 == 0 && live.size() < 12) {
+      const uint64_t bytes = random() % 4 == 0 ? 100 + random() % 3000 : 40_KiB + random() % 5_MiB;
+      void* block = nullptr;
+      if (plat_pool_alloc(pool, bytes, &block) != PLAT_POOL_OK) continue;
+      live.emplace_back(static_cast<char*>(block), bytes);
+      for (const uint64_t at : {uint64_t{0}, bytes / 2, bytes - 1})
+        live.back().first[at] = static_cast<char>(bytes);
+    } else if (!live.empty()) {
+      std::swap(live[random() % live.size()], live.back());
+      const auto [block, bytes] = live.back();
+      live.pop_back();
+      for (const uint64_t at : {uint64_t{0}, bytes / 2, bytes - 1})
+        ASSERT_EQ(block[at], static_cast<char>(bytes)) << step;
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK) << plat_pool_last_error();
+    }
+    ASSERT_EQ(stats().live_blocks, live.size());
+  }
+  EXPECT_GT(device().mallocs, 500u) << "chunks come and go";
 }
 
 TEST_F(PoolTest, CountsWhatIsIdleInAllTags) {

@@ -62,6 +62,35 @@ TEST_F(PoolTest, ServesThreadsThatFreeEachOthersBlocks) {
   EXPECT_EQ(stats().reserved_bytes, 0u);
 }
 
+// A free finds its chunk while others go, and new ones take their places.
+TEST_F(PoolTest, ServesThreadsWhileChunksComeAndGo) {
+  device().capacity_bytes = 512_MiB;
+  options.source = PLAT_POOL_SOURCE_MALLOC;
+  options.release = PLAT_POOL_RELEASE_NOW;
+  options.chunk_bytes = 2_MiB;
+  create();
+  std::atomic<int> wrong{0};
+  auto work = [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<void*> own(6);
+    for (int i = 0; i < 1500; ++i) {
+      void*& block = own[random() % own.size()];
+      if (plat_pool_free(pool, block) != PLAT_POOL_OK) ++wrong;
+      const uint64_t bytes = random() % 4 == 0 ? 500 : 100_KiB + random() % 4_MiB;
+      if (plat_pool_alloc(pool, bytes, &block) != PLAT_POOL_OK) ++wrong;
+      static_cast<char*>(block)[bytes - 1] = 1;  // TSan sees two owners of one block
+    }
+    for (void* block : own)
+      if (plat_pool_free(pool, block) != PLAT_POOL_OK) ++wrong;
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  plat_pool_trim(pool, 0);
+  EXPECT_EQ(stats().reserved_bytes, 0u);
+}
+
 TEST_F(PoolTest, ServesThreadsFromEveryPurpose) {
   device().capacity_bytes = 512_MiB;
   options.chunk_bytes = 4_MiB;

@@ -1,5 +1,6 @@
 // What a tool of mstx hears of a pool. The program is the tool itself: one that exports this symbol is found
 // when no other is named.
+#include "pool/batch.h"
 #include "unit/mstx/fake_tool.h"
 #include "unit/pool/pool_fixture.h"
 
@@ -114,6 +115,27 @@ TEST_F(ToolTest, HearsOfSeveralBlocksInOneCall) {
   Tool::habits.during_region = nullptr;
 }
 
+TEST_F(ToolTest, HearsAtOnceOfWhatHappensInAnInterlude) {
+  create();
+  auto& books = Tool::books;
+  void* blocks[] = {take(3_MiB), take(100), take(5_MiB)};
+  plat::pool::Batch batch;
+  {
+    const plat::pool::Quiet quiet;
+    const plat::pool::Interlude interlude;
+    EXPECT_EQ(plat_pool_free(pool, blocks[0]), PLAT_POOL_OK);
+    EXPECT_EQ(plat_pool_free(pool, blocks[1]), PLAT_POOL_OK);
+    EXPECT_EQ(stats().live_blocks, 1u) << "free, and not only noted";
+    EXPECT_EQ(books.regions.size(), 1u);
+  }
+  EXPECT_FALSE(plat::pool::Quiet::on());
+  EXPECT_EQ(plat_pool_free(pool, blocks[2]), PLAT_POOL_OK);
+  EXPECT_EQ(books.regions.size(), 1u) << "the batch goes on";
+  EXPECT_EQ(batch.finish(), PLAT_POOL_OK);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
 TEST_F(ToolTest, HearsOfTheBlocksOfAnArenaAndOfTheirEndInOneCall) {
   create();
   auto& books = Tool::books;
@@ -134,6 +156,27 @@ TEST_F(ToolTest, HearsOfTheBlocksOfAnArenaAndOfTheirEndInOneCall) {
   EXPECT_TRUE(books.regions.empty());
   EXPECT_EQ(stats().used_bytes, 0u);
   EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
+TEST_F(ToolTest, HearsOnceThatAResetEndsTheBlocksOfAnArena) {
+  create();
+  plat_arena* arena = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 1_MiB, &arena), PLAT_POOL_OK);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_reset(arena), PLAT_POOL_OK);
+  take(3_MiB);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(Tool::books.regions.size(), 3u);
+  ASSERT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
+  ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &block), PLAT_POOL_OK);
+  EXPECT_EQ(Tool::books.regions.size(), 1u);
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+  EXPECT_TRUE(Tool::books.regions.empty());
+  EXPECT_TRUE(Tool::books.mistakes.empty()) << Tool::books.mistakes.front();
 }
 
 TEST_F(ToolTest, HearsOfTheTokensOfACache) {
