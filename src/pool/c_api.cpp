@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "pool/batch.h"
+#include "pool/doors.h"
 #include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
@@ -123,6 +124,7 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
 
 plat_pool_status plat_pool_destroy(plat_pool* pool) {
   if (pool == nullptr) return PLAT_POOL_OK;
+  close_doors(pool);
   const plat_pool_status status = guarded([&] { return pool->close(); });
   delete pool;
   return status;

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "pool/doors.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
 
 namespace plat::pool {
 
@@ -83,6 +83,22 @@ plat_pool_status register_door(plat_pool* pool, plat_stream stream) {
 }
 
 }  // namespace
+
+void close_doors(plat_pool* pool) {
+  std::lock_guard guard(doors_mutex());
+  for (auto door = doors().begin(); door != doors().end();) {
+    auto& [stream, allocator] = *door;
+    if (allocator == nullptr || allocator->pool != pool) {
+      ++door;
+    } else if (aclrtAllocatorUnregister(stream) == ACL_SUCCESS) {
+      delete allocator;
+      door = doors().erase(door);
+    } else {
+      allocator->pool = nullptr;  // the runtime may still ask, and is told that there is nothing
+      ++door;
+    }
+  }
+}
 
 }  // namespace plat::pool
 

@@ -334,5 +334,18 @@ TEST_F(PoolTest, RegistersItselfOnAStream) {
   EXPECT_EQ(plat_pool_register_on_stream(pool, nullptr), PLAT_POOL_INVALID);
 }
 
+TEST_F(PoolTest, TakesItselfOffItsStreamsWhenItEnds) {
+  create();
+  plat_pool* other = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &other), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(pool, stream(1)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(other, stream(2)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(other, stream(3)), PLAT_POOL_OK);
+  EXPECT_EQ(device().allocators(), 3u);
+  ASSERT_EQ(plat_pool_destroy(other), PLAT_POOL_OK);
+  EXPECT_EQ(device().allocators(), 1u) << "the pool that is left keeps its stream";
+  ASSERT_EQ(plat_pool_unregister_from_stream(stream(1)), PLAT_POOL_OK);
+}
+
 }  // namespace
 }  // namespace plat::test
