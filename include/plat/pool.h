@@ -244,6 +244,11 @@ PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64
  * a device, created on first use), and the custom allocator of a stream. */
 PLAT_POOL_API void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream);
 PLAT_POOL_API void plat_pool_torch_free(void* address, size_t size, int device, plat_stream stream);
+/* The pool behind that pair, for its statistics, trim and sleep; created if there is none yet, NULL with
+ * plat_pool_last_error() when that fails. It lives as long as the process: never destroy it, since the
+ * framework frees into it after main. */
+PLAT_POOL_API plat_pool* plat_pool_torch_pool(int device);
+/* Destroying a pool takes it off its streams. Unregister before a stream is destroyed. */
 PLAT_POOL_API plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream);
 PLAT_POOL_API plat_pool_status plat_pool_unregister_from_stream(plat_stream stream);
 

@@ -107,14 +107,21 @@ using namespace plat::pool;
 extern "C" {
 
 void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream) {
-  plat_pool* pool = pool_of_device(device);
+  plat_pool* pool = plat_pool_torch_pool(device);
   void* address = nullptr;
   if (pool == nullptr || size == 0) return nullptr;
   return plat_pool_alloc_on(pool, size, stream, &address) == PLAT_POOL_OK ? address : nullptr;
 }
 
 void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream) {
-  if (plat_pool* pool = pool_of_device(device); pool != nullptr) plat_pool_free_on(pool, address, stream);
+  if (plat_pool* pool = plat_pool_torch_pool(device); pool != nullptr)
+    plat_pool_free_on(pool, address, stream);
+}
+
+plat_pool* plat_pool_torch_pool(int device) {
+  plat_pool* pool = nullptr;
+  guarded([&] { return pool = pool_of_device(device), PLAT_POOL_OK; });
+  return pool;
 }
 
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {

@@ -202,6 +202,22 @@ INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
                          name_of);
 
 // The runtime asks the door of a stream, as it would for the memory of an operator.
+// Its memory is trimmed, but the pool stays: so it is for the whole life of the process.
+TEST(PoolDoors, GivesThePoolBehindTheTorchPair) {
+  void* tensor = plat_pool_torch_malloc(3_MiB, 0, nullptr);
+  ASSERT_NE(tensor, nullptr) << plat_pool_last_error();
+  plat_pool* const pool = plat_pool_torch_pool(0);
+  ASSERT_NE(pool, nullptr);
+  EXPECT_EQ(plat_pool_torch_pool(0), pool);
+  plat_pool_stats stats;
+  ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
+  EXPECT_EQ(stats.live_blocks, 1u);
+  plat_pool_torch_free(tensor, 3_MiB, 0, nullptr);
+  EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
+  EXPECT_EQ(stats.reserved_bytes, 0u);
+}
+
 TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
   plat_pool_options options;
   plat_pool_options_init(&options);
