@@ -146,7 +146,7 @@ PLAT_POOL_API plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t
 PLAT_POOL_API plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
                                                    void** address);
 /* Memory of a tag has pages of its own, so that it can be counted and put to sleep alone. Tag 0 is the
- * untagged rest. */
+ * untagged rest. A range of the caller's is one piece and has no tags: PLAT_POOL_UNSUPPORTED. */
 PLAT_POOL_API plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag,
                                                       void** address);
 /* For work queued on `stream` from now on; may reuse what was freed on that stream and is still in use by
