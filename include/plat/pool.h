@@ -134,6 +134,7 @@ typedef struct plat_pool_stats {
 typedef int (*plat_pool_oom_callback)(void* user, plat_pool* pool, uint64_t bytes, const char* account);
 
 PLAT_POOL_API void plat_pool_options_init(plat_pool_options* options);
+/* The pool is NULL when it fails. */
 PLAT_POOL_API plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** pool);
 /* Gives everything back, live blocks included; streams that still use them must have finished. The pool is
  * gone in any case; PLAT_POOL_DEVICE says that the device did not take all of it. */

@@ -1,6 +1,9 @@
 // The C entry points of a pool: check the arguments, try the short way, call the resource. No exception
 // leaves.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/units.h"
@@ -68,6 +71,16 @@ bool is_good(const Request& request) {
          request.tag != PLAT_POOL_ALL_TAGS;
 }
 
+// What is wrong with a value that no pool can follow; empty when all are good.
+std::string wrong_option(const plat_pool_options& options) {
+  if (options.device < -1)
+    return fmt::format("device is {}; -1 is the current one, others count from 0", options.device);
+  if (options.tail_bytes < -1)
+    return fmt::format("tail_bytes is {}; -1 is what the product's rule says", options.tail_bytes);
+  if (std::isnan(options.slack)) return "slack is NaN; a negative one is none";
+  return {};
+}
+
 // A struct of the caller's, which may be older and shorter. False when its size makes no sense.
 template <class Struct>
 bool fits(const Struct& theirs) {
@@ -95,6 +108,7 @@ void plat_pool_options_init(plat_pool_options* options) {
 
 plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** pool) {
   if (pool == nullptr) return null_argument("plat_pool_create");
+  *pool = nullptr;
   plat_pool_options chosen;
   plat_pool_options_init(&chosen);
   if (options != nullptr) {
@@ -106,6 +120,8 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
   }
   if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_DEVICE)
     return report(PLAT_POOL_INVALID, "plat_pool_create: there is no such source or release policy");
+  if (std::string why = wrong_option(chosen); !why.empty())
+    return report(PLAT_POOL_INVALID, "plat_pool_create: " + std::move(why));
   // Beyond a century no clock can tell.
   chosen.release_idle_ms = std::min<uint64_t>(chosen.release_idle_ms, uint64_t{1} << 41);
   if (chosen.source == PLAT_POOL_SOURCE_CALLER &&

@@ -1,4 +1,5 @@
 // Frees that no program should make, and device calls that fail where it hurts most.
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -6,6 +7,28 @@
 
 namespace plat::test {
 namespace {
+
+TEST_F(PoolTest, NamesTheOptionThatIsWrong) {
+  struct Wrong {
+    const char* says;
+    void (*set)(plat_pool_options&);
+  };
+  const Wrong all[] = {
+      {"device is -2", [](plat_pool_options& wrong) { wrong.device = -2; }},
+      {"tail_bytes is -32", [](plat_pool_options& wrong) { wrong.tail_bytes = -32; }},
+      {"slack is NaN", [](plat_pool_options& wrong) { wrong.slack = std::nan(""); }},
+      {"struct_size", [](plat_pool_options& wrong) { wrong.struct_size = 4711; }},
+      {"no such source", [](plat_pool_options& wrong) { wrong.source = static_cast<plat_pool_source>(99); }},
+  };
+  for (const Wrong& wrong : all) {
+    plat_pool_options_init(&options);
+    wrong.set(options);
+    auto* made = reinterpret_cast<plat_pool*>(&options);  // what an earlier call left there
+    EXPECT_EQ(plat_pool_create(&options, &made), PLAT_POOL_INVALID) << wrong.says;
+    EXPECT_EQ(made, nullptr) << wrong.says;
+    EXPECT_NE(std::strstr(plat_pool_last_error(), wrong.says), nullptr) << plat_pool_last_error();
+  }
+}
 
 TEST_F(PoolTest, NoticesAWrongFreeOfASmallBlock) {
   create();

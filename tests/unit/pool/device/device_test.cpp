@@ -216,6 +216,9 @@ TEST(PoolDoors, GivesThePoolBehindTheTorchPair) {
   EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK);
   ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
   EXPECT_EQ(stats.reserved_bytes, 0u);
+  EXPECT_EQ(plat_pool_torch_pool(-2), nullptr);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("device is -2"), std::string::npos)
+      << plat_pool_last_error();
 }
 
 TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
