@@ -27,6 +27,8 @@ const std::string& last_error() { return error_text; }
 
 namespace {
 
+constexpr uint64_t kLargestSize = 1_TiB;  // far beyond it the sums of sizes and tails wrap around
+
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
@@ -245,8 +247,6 @@ plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, s
 PLAT_POOL_PASS(plat_pool_use_on, (plat_pool * pool, void* address, plat_stream stream), pool&& address,
                use_on(address, stream))
 PLAT_POOL_PASS(plat_pool_forget_stream, (plat_pool * pool, plat_stream stream), pool, forget_stream(stream))
-PLAT_POOL_PASS(plat_pool_resize, (plat_pool * pool, void* address, uint64_t bytes), pool&& address,
-               resize(address, bytes))
 PLAT_POOL_PASS(plat_pool_usable,
                (plat_pool * pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool&& address,
                usable(address, bytes, with_tail))
@@ -261,6 +261,13 @@ PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool * pool, plat_pool_oom_call
 PLAT_POOL_PASS(plat_pool_flush_thread, (plat_pool * pool), pool, flush_thread())
 PLAT_POOL_PASS(plat_pool_sleep, (plat_pool * pool, uint16_t tag, int save), pool, sleep(tag, save != 0))
 PLAT_POOL_PASS(plat_pool_wake, (plat_pool * pool, uint16_t tag), pool, wake(tag))
+
+plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes) {
+  if (pool == nullptr || address == nullptr) return null_argument("plat_pool_resize");
+  if (bytes > kLargestSize)
+    return report(PLAT_POOL_INVALID, fmt::format("plat_pool_resize: no block can have {} bytes", bytes));
+  return guarded([&] { return pool->resize(address, bytes); });
+}
 
 plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* out) {
   if (pool == nullptr || out == nullptr) return null_argument("plat_pool_get_stats");

@@ -30,6 +30,17 @@ TEST_F(PoolTest, NamesTheOptionThatIsWrong) {
   }
 }
 
+// Sums of such sizes wrap around and look small.
+TEST_F(PoolTest, RefusesASizeThatNoBlockCanHave) {
+  create();
+  for (void* block : {take(100), take(1_MiB)}) {
+    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 31, uint64_t{1} << 63, 1_TiB + 1})
+      EXPECT_EQ(plat_pool_resize(pool, block, bytes), PLAT_POOL_INVALID) << bytes;
+    EXPECT_EQ(plat_pool_resize(pool, block, 1_TiB), PLAT_POOL_NO_MEMORY);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  }
+}
+
 TEST_F(PoolTest, NoticesAWrongFreeOfASmallBlock) {
   create();
   for (const uint64_t bytes : {1u, 100u, 400u, 500u, 700u, 4000u, 30000u}) {
