@@ -217,6 +217,23 @@ TEST_F(PoolTest, CountsWhatPassesAResizeAndAReset) {
   plat_pool_destroy(counted);
 }
 
+TEST_F(PoolTest, TakesNoughtForWhatTheHeaderSays) {
+  create();
+  plat_pool* nothing = nullptr;
+  plat_pool* never = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_with_limit(pool, 0, &nothing), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(nothing, 1, &block), PLAT_POOL_QUOTA);
+  ASSERT_EQ(plat_pool_with_faults(pool, 0, 0, &never), PLAT_POOL_OK);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(plat_pool_alloc(never, 100, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(pool, 0, &block), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_pool_alloc(pool, (uint64_t{1} << 40) + 1, &block), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_pool_alloc(pool, uint64_t{1} << 40, &block), PLAT_POOL_NO_MEMORY);
+  void* last = take(1_MiB);
+  EXPECT_EQ(plat_pool_resize(pool, last, 8_MiB), PLAT_POOL_NO_MEMORY) << "its pages are not there yet";
+  for (plat_pool* each : {nothing, never}) plat_pool_destroy(each);
+}
+
 TEST_F(PoolTest, LimitsKnowWhatCameThroughThem) {
   create();
   plat_pool* limits[2] = {};
