@@ -139,11 +139,14 @@ typedef struct plat_pool_stats {
 typedef int (*plat_pool_oom_callback)(void* user, plat_pool* pool, uint64_t bytes, const char* account);
 
 PLAT_POOL_API void plat_pool_options_init(plat_pool_options* options);
+/* The pool is NULL when it fails. */
 PLAT_POOL_API plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** pool);
-/* Gives everything back, live blocks included; streams that still use them must have finished. The pool is
- * gone in any case; PLAT_POOL_DEVICE says that the device did not take all of it. */
+/* Gives everything back, live blocks included; streams that still use them must have finished. Arenas and KV
+ * caches of the pool must be destroyed before. The pool is gone in any case; PLAT_POOL_DEVICE says that the
+ * device did not take all of it. */
 PLAT_POOL_API plat_pool_status plat_pool_destroy(plat_pool* pool);
 
+/* 0 bytes and more than 1 TiB are PLAT_POOL_INVALID; what does not fit below that is PLAT_POOL_NO_MEMORY. */
 PLAT_POOL_API plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address);
 /* `alignment` is a power of two up to 2 MiB. */
 PLAT_POOL_API plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment,
@@ -151,7 +154,7 @@ PLAT_POOL_API plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t
 PLAT_POOL_API plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
                                                    void** address);
 /* Memory of a tag has pages of its own, so that it can be counted and put to sleep alone. Tag 0 is the
- * untagged rest. */
+ * untagged rest. A range of the caller's is one piece and has no tags: PLAT_POOL_UNSUPPORTED. */
 PLAT_POOL_API plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag,
                                                       void** address);
 /* For work queued on `stream` from now on; may reuse what was freed on that stream and is still in use by
@@ -181,13 +184,15 @@ PLAT_POOL_API plat_pool_status plat_pool_use_on(plat_pool* pool, void* address, 
 PLAT_POOL_API plat_pool_status plat_pool_forget_stream(plat_pool* pool, plat_stream stream);
 
 /* Changes the size where the block stands; PLAT_POOL_NO_MEMORY, and nothing changed, when its neighbour is in
- * the way. */
+ * the way or the pages behind it are not there yet: a resize never makes the pool grow. 0 bytes and more than
+ * 1 TiB are PLAT_POOL_INVALID. */
 PLAT_POOL_API plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes);
 /* Bytes from the start of a live block that are its own, its tail excluded / included. */
 PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* address, uint64_t* bytes,
                                                 uint64_t* with_tail);
 
-/* What tools call the block, if one listens. */
+/* What tools call the block, if one listens. Names reach tools through Plat's libms_tools_ext.so alone: link
+ * or preload it. */
 PLAT_POOL_API plat_pool_status plat_pool_name_block(plat_pool* pool, void* address, const char* name);
 
 PLAT_POOL_API plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* stats);
@@ -195,7 +200,9 @@ PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag
                                                    uint64_t* reserved);
 /* Gives idle pages back until at most `keep_bytes` are held. */
 PLAT_POOL_API plat_pool_status plat_pool_trim(plat_pool* pool, uint64_t keep_bytes);
-/* Frees every block at once; streams that still use them must have finished. */
+/* Frees every block at once; streams that still use them must have finished. PLAT_POOL_BUSY, and nothing
+ * freed, while another thread keeps small blocks in its cache: let it call plat_pool_flush_thread. On a
+ * decorator it frees all blocks of the inner pool, also those that did not come through the decorator. */
 PLAT_POOL_API plat_pool_status plat_pool_reset(plat_pool* pool);
 PLAT_POOL_API plat_pool_status plat_pool_set_oom_callback(plat_pool* pool, plat_pool_oom_callback callback,
                                                           void* user);
@@ -209,8 +216,8 @@ PLAT_POOL_API plat_pool_status plat_pool_flush_thread(plat_pool* pool);
 PLAT_POOL_API plat_pool_status plat_pool_sleep(plat_pool* pool, uint16_t tag, int save);
 PLAT_POOL_API plat_pool_status plat_pool_wake(plat_pool* pool, uint16_t tag);
 
-/* An arena hands out blocks of a pool that are freed in one call. For one thread at a time. Reset keeps its
- * memory for the next round, destroy gives it back. */
+/* An arena hands out blocks of a pool that are freed in one call. For one thread at a time, and destroyed
+ * before its pool. Reset keeps its memory for the next round, destroy gives it back. */
 PLAT_POOL_API plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena);
 /* An arena inside another: destroyed by itself, or together with all that is in the outer one when that is
  * reset or destroyed. chunk_bytes 0: as the outer one. */
@@ -231,17 +238,21 @@ PLAT_POOL_API plat_pool_status plat_kv_destroy(plat_kv_cache* cache);
 
 /* Decorators: a pool around a pool. The outer one must be destroyed first; destroying it leaves the inner one
  * alone. */
+
+/* Limits and statistics free and resize what came through them alone; other blocks are PLAT_POOL_NOT_OWNED. A
+ * limit of 0 bytes refuses everything, unlike limit_bytes of the options, where 0 is no limit. */
 PLAT_POOL_API plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool);
 PLAT_POOL_API plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool);
 /* Appends `op,id,size,stream,time` lines to the file, which plat replay reads: a = allocated, f = freed, u =
  * used on another stream; stream 0 is none. Memory of the host is left out. */
 PLAT_POOL_API plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char* path, plat_pool** pool);
 /* Fills new blocks and freed ones with patterns and guards both ends; a broken guard is found when the block
- * is freed. */
+ * is freed. The guard begins behind the block's tail: writes into ALIGN_UP(len, 32) + 32 bytes are not found.
+ * guard_bytes is at most 1 MiB and rounded up to a multiple of 512, 0 to 512. */
 PLAT_POOL_API plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t guard_bytes,
                                                      plat_pool** pool);
 /* Fails the n-th allocation from now (1 is the next), then every `every`-th after it; every 0: only that one.
- */
+ * nth 0 and every 0 fail none. */
 PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
                                                      plat_pool** pool);
 
@@ -249,6 +260,11 @@ PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64
  * a device, created on first use), and the custom allocator of a stream. */
 PLAT_POOL_API void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream);
 PLAT_POOL_API void plat_pool_torch_free(void* address, size_t size, int device, plat_stream stream);
+/* The pool behind that pair, for its statistics, trim and sleep; created if there is none yet, NULL with
+ * plat_pool_last_error() when that fails. It lives as long as the process: never destroy it, since the
+ * framework frees into it after main. */
+PLAT_POOL_API plat_pool* plat_pool_torch_pool(int device);
+/* Destroying a pool takes it off its streams. Unregister before a stream is destroyed. */
 PLAT_POOL_API plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream);
 PLAT_POOL_API plat_pool_status plat_pool_unregister_from_stream(plat_stream stream);
 

@@ -1,4 +1,4 @@
-// The pool in C++: owners that give back, buffers of a type, and a memory resource. Header only, over
+// The pool in C++17: owners that give back, buffers of a type, and a memory resource. Header only, over
 // plat/pool.h.
 #pragma once
 

@@ -1,5 +1,5 @@
 """The entry pair by which torch_npu takes its memory from another library."""
-from typing import Any
+from typing import Any, Dict
 
 from . import _pool_library as library
 from ._device import initialise
@@ -41,6 +41,14 @@ class PluggableAllocator:
         """Gives back what work queued on the stream may still use. Like the pair itself it cannot fail: an address that is not the
         pool's is left alone."""
         library.torch_free(address, size, device, _handle(stream))
+
+    def stats(self, device: int = 0) -> Dict[str, int]:
+        """What the pool of a device counts, as in Pool.stats."""
+        initialise()
+        pool = library.torch_pool(device)
+        if pool == 0:
+            raise library.error(library.INVALID)
+        return library.stats(pool)
 
 
 def _handle(stream: Any) -> int:

@@ -8,6 +8,7 @@ from ._errors import PoolError
 from ._libraries import find
 
 CALLS = ("create", "allocate", "free", "trim", "forget", "destroy", "torch_malloc", "torch_free")  # what takes or gives back memory
+INVALID = 1
 NO_MEMORY = 2
 _ROOM_BYTES = 512  # for options of a newer library than this file knows
 
@@ -33,6 +34,7 @@ _SIGNATURES = {
     "plat_pool_get_stats": [_POINTER, _POINTER], "plat_pool_trim": [_POINTER, _U64],
     "plat_pool_torch_malloc": [ctypes.c_size_t, ctypes.c_int, _POINTER],
     "plat_pool_torch_free": [_POINTER, ctypes.c_size_t, ctypes.c_int, _POINTER],
+    "plat_pool_torch_pool": [ctypes.c_int],
 }
 
 
@@ -48,6 +50,7 @@ def load() -> Any:
     library.plat_pool_options_init.restype = None
     library.plat_pool_torch_malloc.restype = ctypes.c_void_p
     library.plat_pool_torch_free.restype = None
+    library.plat_pool_torch_pool.restype = ctypes.c_void_p
     library.plat_pool_last_error.restype = ctypes.c_char_p
     library.plat_pool_status_name.restype = ctypes.c_char_p
     return library
@@ -111,3 +114,7 @@ def torch_malloc(size: int, device: int, stream: int) -> int:
 
 def torch_free(address: int, size: int, device: int, stream: int) -> None:
     load().plat_pool_torch_free(address, size, device, stream)
+
+
+def torch_pool(device: int) -> int:
+    return load().plat_pool_torch_pool(device) or 0

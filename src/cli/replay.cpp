@@ -84,6 +84,8 @@ void print_json(const std::vector<Row>& rows) {
 }
 
 std::string result_of(const Row& row) {
+  if (!row.outcome.completed && row.outcome.failed_line != 0)
+    return fmt::format("out of memory at event {} (line {})", row.outcome.failed_at, row.outcome.failed_line);
   if (!row.outcome.completed) return fmt::format("out of memory at event {}", row.outcome.failed_at);
   if (row.outcome.counters.remaps == 0) return "completed";
   return fmt::format("completed; moving pages costs {:.1f} ms, at most {} for one block",

@@ -16,12 +16,14 @@ class Builder {
   static constexpr size_t kMostStreams = 255;  // of one pool
 
   explicit Builder(Trace& trace) : trace_(trace) {}
+  // What follows stands in this line of the file.
+  void at_line(uint32_t line) { line_ = line; }
   // False when a block of this name lives.
   bool allocate(uint64_t name, uint64_t bytes, uint64_t stream) {
     bytes = std::max<uint64_t>(bytes, 1);
     if (bytes > kLargestBlock) problem_ = "a block of more than 1 TiB";
     if (!live_.emplace(name, Live{trace_.blocks, bytes}).second) return false;
-    trace_.events.push_back(Event{trace_.blocks++, true, bytes, number_of(stream)});
+    trace_.events.push_back(Event{trace_.blocks++, true, bytes, number_of(stream), line_});
     now_ += bytes;
     trace_.peak_live_bytes = std::max(trace_.peak_live_bytes, now_);
     return true;
@@ -30,7 +32,7 @@ class Builder {
   void release(uint64_t name, uint64_t stream) {
     auto found = live_.find(name);
     if (found == live_.end()) return;
-    trace_.events.push_back(Event{found->second.block, false, found->second.bytes, number_of(stream)});
+    trace_.events.push_back(Event{found->second.block, false, found->second.bytes, number_of(stream), line_});
     now_ -= found->second.bytes;
     live_.erase(found);
   }
@@ -60,6 +62,7 @@ class Builder {
   std::unordered_map<uint64_t, Live> live_;
   std::unordered_map<uint64_t, uint32_t> streams_;
   uint64_t now_ = 0;
+  uint32_t line_ = 0;
   std::string problem_;
 };
 

@@ -28,6 +28,7 @@ Outcome run_once(const Trace& trace, const std::string& name, uint64_t device_by
       policy->release(event.block, event.stream);
     } else if (!policy->allocate(event.block, event.bytes, event.stream)) {
       outcome.failed_at = i;
+      outcome.failed_line = event.line;
       outcome.counters = policy->counters();
       return outcome;
     }

@@ -11,6 +11,7 @@ namespace plat::replay {
 struct Outcome {
   bool completed = false;
   size_t failed_at = 0;           // event, when not completed
+  uint32_t failed_line = 0;       // the same in the file; 0: it has no lines
   double nanoseconds = 0;         // per event, cold: growth included
   double steady_nanoseconds = 0;  // per event of the second half
   uint64_t late_remaps = 0;       // in the second half

@@ -22,21 +22,23 @@ std::string_view next_field(std::string_view& line) {
   return trim(field);
 }
 
-// op,id,size,stream,time
+constexpr std::string_view kColumns = "op,id,size,stream,time";
+
+// Lines with these columns; the first may be their names.
 bool parse_csv(std::string_view content, Builder& builder, std::string& why) {
-  size_t number = 0;
+  uint32_t number = 0;
   while (!content.empty()) {
     const size_t end = content.find('\n');
     std::string_view line = content.substr(0, end);
     content = end == std::string_view::npos ? std::string_view{} : content.substr(end + 1);
-    ++number;
-    if (trim(line).empty() || line.front() == '#') continue;
+    builder.at_line(++number);
+    if (trim(line).empty() || line.front() == '#' || (number == 1 && trim(line) == kColumns)) continue;
     const std::string_view op = next_field(line);
     const auto id = parse_number(next_field(line));
     const auto bytes = parse_number(next_field(line));
     const auto stream = parse_number(next_field(line));
     if (!id || !bytes || (op != "a" && op != "f" && op != "u"))
-      return why = fmt::format("line {}: no op,id,size,stream,time", number), false;
+      return why = fmt::format("line {}: no {}", number, kColumns), false;
     const uint64_t on = stream.value_or(0);
     if (op == "f")
       builder.release(*id, on);
@@ -52,10 +54,12 @@ bool parse_csv(std::string_view content, Builder& builder, std::string& why) {
 // skipped.
 bool parse_rmm(std::string_view content, Builder& builder, std::string& why) {
   bool header = false;
+  uint32_t number = 0;
   while (!content.empty()) {
     const size_t end = content.find('\n');
     std::string_view line = content.substr(0, end);
     content = end == std::string_view::npos ? std::string_view{} : content.substr(end + 1);
+    builder.at_line(++number);
     if (line.find("Action") != std::string_view::npos) {
       header = true;
       continue;

@@ -12,6 +12,7 @@ struct Event {
   bool allocate;
   uint64_t bytes;   // of the block, also on free
   uint32_t stream;  // 0: none, the memory is idle
+  uint32_t line;    // of the file, from 1; 0: it has no lines
 };
 
 // Before the event of this number, work on a stream that is not the block's begins to use it.

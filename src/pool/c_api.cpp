@@ -1,10 +1,14 @@
 // The C entry points of a pool: check the arguments, try the short way, call the resource. No exception
 // leaves.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/units.h"
 #include "pool/batch.h"
+#include "pool/doors.h"
 #include "pool/guarded.h"
 #include "pool/pool_impl.h"
 
@@ -22,6 +26,8 @@ plat_pool_status report(plat_pool_status status, std::string sentence) {
 const std::string& last_error() { return error_text; }
 
 namespace {
+
+constexpr uint64_t kLargestSize = 1_TiB;  // far beyond it the sums of sizes and tails wrap around
 
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
@@ -67,6 +73,16 @@ bool is_good(const Request& request) {
          request.tag != PLAT_POOL_ALL_TAGS;
 }
 
+// What is wrong with a value that no pool can follow; empty when all are good.
+std::string wrong_option(const plat_pool_options& options) {
+  if (options.device < -1)
+    return fmt::format("device is {}; -1 is the current one, others count from 0", options.device);
+  if (options.tail_bytes < -1)
+    return fmt::format("tail_bytes is {}; -1 is what the product's rule says", options.tail_bytes);
+  if (std::isnan(options.slack)) return "slack is NaN; a negative one is none";
+  return {};
+}
+
 // A struct of the caller's, which may be older and shorter. False when its size makes no sense.
 template <class Struct>
 bool fits(const Struct& theirs) {
@@ -94,6 +110,7 @@ void plat_pool_options_init(plat_pool_options* options) {
 
 plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** pool) {
   if (pool == nullptr) return null_argument("plat_pool_create");
+  *pool = nullptr;
   plat_pool_options chosen;
   plat_pool_options_init(&chosen);
   if (options != nullptr) {
@@ -105,6 +122,8 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
   }
   if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_DEVICE)
     return report(PLAT_POOL_INVALID, "plat_pool_create: there is no such source or release policy");
+  if (std::string why = wrong_option(chosen); !why.empty())
+    return report(PLAT_POOL_INVALID, "plat_pool_create: " + std::move(why));
   // Beyond a century no clock can tell.
   chosen.release_idle_ms = std::min<uint64_t>(chosen.release_idle_ms, uint64_t{1} << 41);
   if (chosen.source == PLAT_POOL_SOURCE_CALLER &&
@@ -123,6 +142,7 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
 
 plat_pool_status plat_pool_destroy(plat_pool* pool) {
   if (pool == nullptr) return PLAT_POOL_OK;
+  close_doors(pool);
   const plat_pool_status status = guarded([&] { return pool->close(); });
   delete pool;
   return status;
@@ -227,8 +247,6 @@ plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, s
 PLAT_POOL_PASS(plat_pool_use_on, (plat_pool * pool, void* address, plat_stream stream), pool&& address,
                use_on(address, stream))
 PLAT_POOL_PASS(plat_pool_forget_stream, (plat_pool * pool, plat_stream stream), pool, forget_stream(stream))
-PLAT_POOL_PASS(plat_pool_resize, (plat_pool * pool, void* address, uint64_t bytes), pool&& address,
-               resize(address, bytes))
 PLAT_POOL_PASS(plat_pool_usable,
                (plat_pool * pool, const void* address, uint64_t* bytes, uint64_t* with_tail), pool&& address,
                usable(address, bytes, with_tail))
@@ -243,6 +261,13 @@ PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool * pool, plat_pool_oom_call
 PLAT_POOL_PASS(plat_pool_flush_thread, (plat_pool * pool), pool, flush_thread())
 PLAT_POOL_PASS(plat_pool_sleep, (plat_pool * pool, uint16_t tag, int save), pool, sleep(tag, save != 0))
 PLAT_POOL_PASS(plat_pool_wake, (plat_pool * pool, uint16_t tag), pool, wake(tag))
+
+plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes) {
+  if (pool == nullptr || address == nullptr) return null_argument("plat_pool_resize");
+  if (bytes > kLargestSize)
+    return report(PLAT_POOL_INVALID, fmt::format("plat_pool_resize: no block can have {} bytes", bytes));
+  return guarded([&] { return pool->resize(address, bytes); });
+}
 
 plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* out) {
   if (pool == nullptr || out == nullptr) return null_argument("plat_pool_get_stats");

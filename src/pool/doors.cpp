@@ -9,8 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "pool/doors.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
 
 namespace plat::pool {
 
@@ -84,6 +84,22 @@ plat_pool_status register_door(plat_pool* pool, plat_stream stream) {
 
 }  // namespace
 
+void close_doors(plat_pool* pool) {
+  std::lock_guard guard(doors_mutex());
+  for (auto door = doors().begin(); door != doors().end();) {
+    auto& [stream, allocator] = *door;
+    if (allocator == nullptr || allocator->pool != pool) {
+      ++door;
+    } else if (aclrtAllocatorUnregister(stream) == ACL_SUCCESS) {
+      delete allocator;
+      door = doors().erase(door);
+    } else {
+      allocator->pool = nullptr;  // the runtime may still ask, and is told that there is nothing
+      ++door;
+    }
+  }
+}
+
 }  // namespace plat::pool
 
 using namespace plat::pool;
@@ -91,14 +107,21 @@ using namespace plat::pool;
 extern "C" {
 
 void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream) {
-  plat_pool* pool = pool_of_device(device);
+  plat_pool* pool = plat_pool_torch_pool(device);
   void* address = nullptr;
   if (pool == nullptr || size == 0) return nullptr;
   return plat_pool_alloc_on(pool, size, stream, &address) == PLAT_POOL_OK ? address : nullptr;
 }
 
 void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream) {
-  if (plat_pool* pool = pool_of_device(device); pool != nullptr) plat_pool_free_on(pool, address, stream);
+  if (plat_pool* pool = plat_pool_torch_pool(device); pool != nullptr)
+    plat_pool_free_on(pool, address, stream);
+}
+
+plat_pool* plat_pool_torch_pool(int device) {
+  plat_pool* pool = nullptr;
+  guarded([&] { return pool = pool_of_device(device), PLAT_POOL_OK; });
+  return pool;
 }
 
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {

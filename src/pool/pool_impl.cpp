@@ -132,6 +132,10 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
     return report(PLAT_POOL_INVALID, fmt::format("pool {}: the alignment {} is no power of two up to 2 MiB",
                                                  name_, request.alignment));
   if (!serves(request.purpose)) return allocate_elsewhere(request, address);
+  if (request.tag != 0 && options_.source == PLAT_POOL_SOURCE_CALLER)
+    return report(
+        PLAT_POOL_UNSUPPORTED,
+        fmt::format("pool {}: the caller's range is one piece: tags need a pool over device memory", name_));
   if (request.alignment > source_->largest_alignment())
     return report(
         PLAT_POOL_UNSUPPORTED,

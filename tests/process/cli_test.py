@@ -345,7 +345,7 @@ def test_replay_names_the_event_that_does_not_fit(machine, tmp_path):
     trace.write_text(f"a,1,{3 * MIB},0,0\na,2,{3 * MIB},0,1\n")
     done = machine.plat("replay", "--device", "4MiB", trace)
     assert done.returncode == 1
-    assert "out of memory at event 1" in done.stdout
+    assert "out of memory at event 1 (line 2)" in done.stdout
 
 
 def test_replay_says_what_is_wrong_with_a_file(machine, tmp_path):

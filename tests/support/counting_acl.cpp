@@ -125,6 +125,8 @@ bool CountingAcl::clean() const {
          state().blocks.empty() && state().events.empty();
 }
 
+size_t CountingAcl::allocators() const { return state().allocators.size(); }
+
 void reset_device() {
   State& all = state();
   std::lock_guard guard(all.mutex);

@@ -5,6 +5,7 @@
 // `backed` is off, in which case addresses are only numbers and a trace of 60 GiB costs nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -34,6 +35,8 @@ struct CountingAcl {
   void finish();
   // Nothing is reserved, allocated or mapped, and no event is left.
   bool clean() const;
+  // Streams with an allocator of their own.
+  size_t allocators() const;
 };
 
 CountingAcl& device();

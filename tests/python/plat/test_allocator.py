@@ -42,6 +42,7 @@ def test_the_same_as_a_class(device):
     with device.stream() as stream:
         addresses = [allocator.malloc(3000, 0, stream) for _ in range(10)]
         assert len(set(addresses)) == 10 and all(write_and_read(address, 100) for address in addresses)
+        assert allocator.stats()["live_blocks"] >= 10
         for address in addresses:
             allocator.free(address, 3000, 0, stream)
     assert allocator.malloc(0) == 0

@@ -311,6 +311,103 @@ TEST_F(PoolTest, CountsWhatPassesAResizeAndAReset) {
   plat_pool_destroy(counted);
 }
 
+TEST_F(PoolTest, TakesNoughtForWhatTheHeaderSays) {
+  create();
+  plat_pool* nothing = nullptr;
+  plat_pool* never = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_with_limit(pool, 0, &nothing), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(nothing, 1, &block), PLAT_POOL_QUOTA);
+  ASSERT_EQ(plat_pool_with_faults(pool, 0, 0, &never), PLAT_POOL_OK);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(plat_pool_alloc(never, 100, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(pool, 0, &block), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_pool_alloc(pool, (uint64_t{1} << 40) + 1, &block), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_pool_alloc(pool, uint64_t{1} << 40, &block), PLAT_POOL_NO_MEMORY);
+  void* last = take(1_MiB);
+  EXPECT_EQ(plat_pool_resize(pool, last, 8_MiB), PLAT_POOL_NO_MEMORY) << "its pages are not there yet";
+  for (plat_pool* each : {nothing, never}) plat_pool_destroy(each);
+}
+
+TEST_F(PoolTest, LimitsKnowWhatCameThroughThem) {
+  create();
+  plat_pool* limits[2] = {};
+  void* block = nullptr;
+  void* other = nullptr;
+  for (auto& limit : limits) ASSERT_EQ(plat_pool_with_limit(pool, 2_MiB, &limit), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_alloc(limits[0], 1_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(limits[1], block), PLAT_POOL_NOT_OWNED) << "another limit's";
+  EXPECT_NE(std::strstr(plat_pool_last_error(), "came through this limit"), nullptr)
+      << plat_pool_last_error();
+  EXPECT_EQ(plat_pool_resize(limits[1], block, 100_KiB), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(stats().live_blocks, 1u);
+  EXPECT_EQ(plat_pool_alloc(limits[1], 3_MiB / 2, &other), PLAT_POOL_OK) << "nothing was counted down";
+  EXPECT_EQ(plat_pool_alloc(limits[1], 1_MiB, &other), PLAT_POOL_QUOTA);
+  EXPECT_EQ(plat_pool_free(limits[0], block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(limits[0], block), PLAT_POOL_NOT_OWNED) << "a second time";
+  EXPECT_EQ(plat_pool_free(limits[0], nullptr), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(limits[0], 2_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_resize(limits[0], block, 4_MiB), PLAT_POOL_QUOTA);
+  EXPECT_EQ(plat_pool_alloc(limits[0], 1, &other), PLAT_POOL_QUOTA);
+  EXPECT_EQ(plat_pool_alloc(limits[0], UINT64_MAX, &other), PLAT_POOL_QUOTA) << "no sum wraps around";
+  ASSERT_EQ(plat_pool_reset(limits[0]), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(limits[0], block), PLAT_POOL_NOT_OWNED) << "the reset freed it";
+  EXPECT_EQ(plat_pool_alloc(limits[0], 2_MiB, &block), PLAT_POOL_OK);
+  for (plat_pool* limit : limits) plat_pool_destroy(limit);
+}
+
+TEST_F(PoolTest, StatisticsKnowWhatCameThroughThem) {
+  create();
+  plat_pool* counted = nullptr;
+  ASSERT_EQ(plat_pool_with_statistics(pool, &counted), PLAT_POOL_OK);
+  auto seen = [&] {
+    plat_pool_stats all;
+    plat_pool_get_stats(counted, &all);
+    return all;
+  };
+  void* direct = take(1_MiB);
+  EXPECT_EQ(plat_pool_free(counted, direct), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(plat_pool_resize(counted, direct, 100_KiB), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(seen().used_bytes, 0u);
+  EXPECT_EQ(seen().live_blocks, 0u);
+  EXPECT_EQ(stats().live_blocks, 1u) << "the pool has its block yet";
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc(counted, 1_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(counted, block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(counted, block), PLAT_POOL_NOT_OWNED) << "a second time";
+  EXPECT_EQ(seen().used_bytes, 0u);
+  // Freed behind its back: the count is right again once it learns of that.
+  ASSERT_EQ(plat_pool_alloc(counted, 1_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(counted, block), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(seen().live_blocks, 0u);
+  EXPECT_EQ(seen().used_bytes, 0u);
+  ASSERT_EQ(plat_pool_alloc(counted, 1_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  void* again = nullptr;
+  uint64_t held = 0;
+  ASSERT_EQ(plat_pool_alloc(counted, 1_MiB, &again), PLAT_POOL_OK);
+  ASSERT_EQ(again, block);
+  plat_pool_usable(counted, again, nullptr, &held);
+  EXPECT_EQ(seen().used_bytes, held) << "counted once";
+  EXPECT_EQ(seen().live_blocks, 1u);
+  plat_pool_destroy(counted);
+}
+
+// A broken guard is told, but the block is freed: it no longer counts.
+TEST_F(PoolTest, LimitsForgetABlockWithABrokenGuard) {
+  create();
+  plat_pool* guarded = nullptr;
+  plat_pool* limited = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_with_limit(guarded, 1_MiB, &limited), PLAT_POOL_OK);
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc(limited, 900_KiB, &block), PLAT_POOL_OK);
+  static_cast<char*>(block)[-1] = 1;
+  EXPECT_EQ(plat_pool_free(limited, block), PLAT_POOL_CORRUPT);
+  EXPECT_EQ(plat_pool_alloc(limited, 900_KiB, &block), PLAT_POOL_OK) << plat_pool_last_error();
+  for (plat_pool* each : {limited, guarded}) plat_pool_destroy(each);
+}
+
 TEST_F(PoolTest, WritesATraceThatReplayReads) {
   create();
   const std::string path = ::testing::TempDir() + "pool_trace.csv";
@@ -348,6 +445,19 @@ TEST_F(PoolTest, RegistersItselfOnAStream) {
   EXPECT_EQ(plat_pool_register_on_stream(pool, stream(1)), PLAT_POOL_OK);
   EXPECT_EQ(plat_pool_unregister_from_stream(stream(1)), PLAT_POOL_OK);
   EXPECT_EQ(plat_pool_register_on_stream(pool, nullptr), PLAT_POOL_INVALID);
+}
+
+TEST_F(PoolTest, TakesItselfOffItsStreamsWhenItEnds) {
+  create();
+  plat_pool* other = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &other), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(pool, stream(1)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(other, stream(2)), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_register_on_stream(other, stream(3)), PLAT_POOL_OK);
+  EXPECT_EQ(device().allocators(), 3u);
+  ASSERT_EQ(plat_pool_destroy(other), PLAT_POOL_OK);
+  EXPECT_EQ(device().allocators(), 1u) << "the pool that is left keeps its stream";
+  ASSERT_EQ(plat_pool_unregister_from_stream(stream(1)), PLAT_POOL_OK);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Frees that no program should make, and device calls that fail where it hurts most.
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -6,6 +7,39 @@
 
 namespace plat::test {
 namespace {
+
+TEST_F(PoolTest, NamesTheOptionThatIsWrong) {
+  struct Wrong {
+    const char* says;
+    void (*set)(plat_pool_options&);
+  };
+  const Wrong all[] = {
+      {"device is -2", [](plat_pool_options& wrong) { wrong.device = -2; }},
+      {"tail_bytes is -32", [](plat_pool_options& wrong) { wrong.tail_bytes = -32; }},
+      {"slack is NaN", [](plat_pool_options& wrong) { wrong.slack = std::nan(""); }},
+      {"struct_size", [](plat_pool_options& wrong) { wrong.struct_size = 4711; }},
+      {"no such source", [](plat_pool_options& wrong) { wrong.source = static_cast<plat_pool_source>(99); }},
+  };
+  for (const Wrong& wrong : all) {
+    plat_pool_options_init(&options);
+    wrong.set(options);
+    auto* made = reinterpret_cast<plat_pool*>(&options);  // what an earlier call left there
+    EXPECT_EQ(plat_pool_create(&options, &made), PLAT_POOL_INVALID) << wrong.says;
+    EXPECT_EQ(made, nullptr) << wrong.says;
+    EXPECT_NE(std::strstr(plat_pool_last_error(), wrong.says), nullptr) << plat_pool_last_error();
+  }
+}
+
+// Sums of such sizes wrap around and look small.
+TEST_F(PoolTest, RefusesASizeThatNoBlockCanHave) {
+  create();
+  for (void* block : {take(100), take(1_MiB)}) {
+    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 31, uint64_t{1} << 63, 1_TiB + 1})
+      EXPECT_EQ(plat_pool_resize(pool, block, bytes), PLAT_POOL_INVALID) << bytes;
+    EXPECT_EQ(plat_pool_resize(pool, block, 1_TiB), PLAT_POOL_NO_MEMORY);
+    EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  }
+}
 
 TEST_F(PoolTest, NoticesAWrongFreeOfASmallBlock) {
   create();

@@ -241,6 +241,13 @@ TEST_F(PoolTest, DividesWhatTheCallerBrings) {
   }
   EXPECT_EQ(plat_pool_alloc_for(pool, 100, PLAT_POOL_HOST, &address), PLAT_POOL_UNSUPPORTED);
   plat_pool_destroy(std::exchange(pool, nullptr));
+  // The first tag would get the whole range, and the rest nothing.
+  create();
+  EXPECT_EQ(plat_pool_alloc_tagged(pool, 1000, 1, &address), PLAT_POOL_UNSUPPORTED);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("is one piece"), std::string::npos)
+      << plat_pool_last_error();
+  EXPECT_NE(take(1000), nullptr);
+  plat_pool_destroy(std::exchange(pool, nullptr));
   ::operator delete[](memory.release(), kPlace);
 }
 

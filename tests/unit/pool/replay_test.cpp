@@ -50,6 +50,18 @@ TEST(ReplayTrace, ReadsItsOwnFormat) {
   EXPECT_FALSE(parse_trace("", trace, why));
 }
 
+TEST(ReplayTrace, TakesTheNamesOfTheColumnsForNoEvent) {
+  Trace trace;
+  std::string why;
+  ASSERT_TRUE(parse_trace("op,id,size,stream,time\r\na,7,100,0,1\r\n\nf,7,0,0,3\n", trace, why)) << why;
+  ASSERT_EQ(trace.events.size(), 2u);
+  EXPECT_EQ(trace.events[0].line, 2u);
+  EXPECT_EQ(trace.events[1].line, 4u);
+  EXPECT_FALSE(parse_trace("a,7,100,0,1\nop,id,size,stream,time\n", trace, why)) << "in the first line alone";
+  EXPECT_NE(why.find("line 2"), std::string::npos) << why;
+  EXPECT_FALSE(parse_trace("op,id,bytes\na,7,100,0,1\n", trace, why)) << "other columns";
+}
+
 TEST(ReplayTrace, KeepsStreamsAndUses) {
   Trace trace;
   std::string why;
@@ -146,11 +158,12 @@ TEST(ReplayTrace, ReadsASnapshotInJson) {
 TEST(ReplayPolicy, NamesTheFirstFailingEvent) {
   Trace trace;
   std::string why;
-  ASSERT_TRUE(parse_trace("a,1,3000000,0,0\na,2,3000000,0,1\n", trace, why));
+  ASSERT_TRUE(parse_trace("# by hand\n\na,1,3000000,0,0\na,2,3000000,0,1\n", trace, why));
   for (const char* policy : kPolicies) {
     const Outcome outcome = run_once(trace, policy, 4_MiB, -1);
     EXPECT_FALSE(outcome.completed) << policy;
     EXPECT_LE(outcome.failed_at, 1u) << policy;
+    EXPECT_EQ(outcome.failed_line, outcome.failed_at + 3) << policy;
   }
 }
 

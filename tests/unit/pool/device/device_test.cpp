@@ -203,7 +203,6 @@ INSTANTIATE_TEST_SUITE_P(Sources, PoolOnDevice,
                                            PLAT_POOL_SOURCE_CACHED),
                          name_of);
 
-// The runtime asks the door of a stream, as it would for the memory of an operator.
 // The pool's device counts, not the one that the calling thread has at the moment.
 TEST(PoolOfAnotherDevice, TakesItsMemoryAndAsksItsStreams) {
   for (const auto source :
@@ -278,6 +277,26 @@ TEST(PoolOnTheDefaultStream, KeepsABlockUntilItsWorkIsDone) {
   EXPECT_EQ(aclrtDestroyStream(other), ACL_SUCCESS);
 }
 
+// Its memory is trimmed, but the pool stays: so it is for the whole life of the process.
+TEST(PoolDoors, GivesThePoolBehindTheTorchPair) {
+  void* tensor = plat_pool_torch_malloc(3_MiB, 0, nullptr);
+  ASSERT_NE(tensor, nullptr) << plat_pool_last_error();
+  plat_pool* const pool = plat_pool_torch_pool(0);
+  ASSERT_NE(pool, nullptr);
+  EXPECT_EQ(plat_pool_torch_pool(0), pool);
+  plat_pool_stats stats;
+  ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
+  EXPECT_EQ(stats.live_blocks, 1u);
+  plat_pool_torch_free(tensor, 3_MiB, 0, nullptr);
+  EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
+  EXPECT_EQ(stats.reserved_bytes, 0u);
+  EXPECT_EQ(plat_pool_torch_pool(-2), nullptr);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("device is -2"), std::string::npos)
+      << plat_pool_last_error();
+}
+
+// The runtime asks the door of a stream, as it would for the memory of an operator.
 TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
   plat_pool_options options;
   plat_pool_options_init(&options);
