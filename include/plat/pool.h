@@ -22,9 +22,9 @@ extern "C" {
 typedef struct plat_pool plat_pool;
 typedef struct plat_arena plat_arena;
 typedef struct plat_kv_cache plat_kv_cache;
-/* An aclrtStream; NULL means "no stream: the memory is idle". The pool asks streams on its own device, whichever
- * the calling thread has. A host function that runs on a stream must not call the pool: the pool may be waiting
- * for that stream. */
+/* An aclrtStream; NULL means "no stream: the memory is idle". The pool asks streams on its own device,
+ * whichever the calling thread has. A host function that runs on a stream must not call the pool: the pool
+ * may be waiting for that stream. */
 typedef void* plat_stream;
 /* The device's default stream, whose name in ACL is NULL. */
 #define PLAT_POOL_DEFAULT_STREAM ((plat_stream)(uintptr_t)-1)

@@ -32,6 +32,9 @@ plat_pool* pool_of_device(int device) {
   return pool;
 }
 
+// A framework that names no stream means the default one.
+plat_stream or_default(plat_stream stream) { return stream != nullptr ? stream : PLAT_POOL_DEFAULT_STREAM; }
+
 struct StreamAllocator {
   plat_pool* pool;
   plat_stream stream;
@@ -110,12 +113,12 @@ void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream) {
   plat_pool* pool = plat_pool_torch_pool(device);
   void* address = nullptr;
   if (pool == nullptr || size == 0) return nullptr;
-  return plat_pool_alloc_on(pool, size, stream, &address) == PLAT_POOL_OK ? address : nullptr;
+  return plat_pool_alloc_on(pool, size, or_default(stream), &address) == PLAT_POOL_OK ? address : nullptr;
 }
 
 void plat_pool_torch_free(void* address, size_t, int device, plat_stream stream) {
   if (plat_pool* pool = plat_pool_torch_pool(device); pool != nullptr)
-    plat_pool_free_on(pool, address, stream);
+    plat_pool_free_on(pool, address, or_default(stream));
 }
 
 plat_pool* plat_pool_torch_pool(int device) {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "pool/batch.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -271,7 +272,11 @@ Got Pool::gather(uint64_t bytes, uint16_t domain, plat_stream stream, const std:
     callback = root_->oom_callback_;
     user = root_->oom_user_;
   }
-  if (callback == nullptr || callback(user, root_, bytes, account().c_str()) == 0) return Got::kNoMemory;
+  if (callback == nullptr) return Got::kNoMemory;
+  {
+    const Interlude interlude;  // what the program frees is freed, and told
+    if (callback(user, root_, bytes, account().c_str()) == 0) return Got::kNoMemory;
+  }
   std::lock_guard guard(growth_);
   device_full_at_ = UINT64_MAX;
   return climb(domain, stream, attempt);
