@@ -19,14 +19,14 @@ extern "C" void* __wrap_realloc(void* memory, size_t bytes) {
 
 // Everything else is made by new, of which the n-th call of the thread from now fails; 0: none.
 static thread_local int fail_new = 0;
-void* operator new(size_t bytes) {
+[[gnu::noinline]] void* operator new(size_t bytes) {
   if (fail_new != 0 && --fail_new == 0) throw std::bad_alloc();
   void* const memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace plat::test {
 namespace {
@@ -93,7 +93,9 @@ TEST_F(HostMemoryTest, AChunkThatCannotBeNotedGoesBack) {
     fail_new = 0;
     ASSERT_EQ(status, failed ? PLAT_POOL_NO_MEMORY : PLAT_POOL_OK) << failing;
     EXPECT_EQ(device().held_bytes, stats().reserved_bytes) << failing;
-    if (!failed) ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    if (!failed) {
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    }
     block = take(3_MiB);
     EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
     EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK) << failing;
