@@ -1,6 +1,5 @@
 // The host runs out of memory for the records of a pool: the call says so, and nothing is lost.
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -17,16 +16,14 @@ extern "C" void* __wrap_realloc(void* memory, size_t bytes) {
   return no_more ? nullptr : __real_realloc(memory, bytes);
 }
 
-// Everything else is made by new, of which the n-th call of the thread from now fails; 0: none.
+// Everything else is made by operator new, which it leads here too: the n-th call of the thread from now
+// fails; 0: none.
 static thread_local int fail_new = 0;
-[[gnu::noinline]] void* operator new(size_t bytes) {
+extern "C" void* __real__Znwm(size_t bytes);
+extern "C" void* __wrap__Znwm(size_t bytes) {
   if (fail_new != 0 && --fail_new == 0) throw std::bad_alloc();
-  void* const memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  return __real__Znwm(bytes);
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace plat::test {
 namespace {
