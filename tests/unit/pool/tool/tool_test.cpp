@@ -179,6 +179,38 @@ TEST_F(ToolTest, HearsOnceThatAResetEndsTheBlocksOfAnArena) {
   EXPECT_TRUE(Tool::books.mistakes.empty()) << Tool::books.mistakes.front();
 }
 
+TEST_F(ToolTest, HearsOfWhatACallbackFreesInABatchOrAnArena) {
+  options.limit_bytes = 16_MiB;
+  create();
+  auto& books = Tool::books;
+  void* spare = nullptr;
+  plat_pool_set_oom_callback(
+      pool,
+      [](void* user, plat_pool* from, uint64_t, const char*) {
+        void*& block = *static_cast<void**>(user);
+        const bool any = block != nullptr;
+        plat_pool_free(from, std::exchange(block, nullptr));
+        return static_cast<int>(any);
+      },
+      &spare);
+  spare = take(12_MiB);
+  const uint64_t sizes[] = {1_MiB, 8_MiB};
+  void* blocks[2] = {};
+  ASSERT_EQ(plat_pool_alloc_batch(pool, sizes, 2, nullptr, blocks), PLAT_POOL_OK) << plat_pool_last_error();
+  EXPECT_EQ(books.regions.size(), 2u);
+  ASSERT_EQ(plat_pool_free_batch(pool, blocks, 2, nullptr), PLAT_POOL_OK);
+  spare = take(12_MiB);
+  plat_arena* arena = nullptr;
+  void* piece = nullptr;
+  ASSERT_EQ(plat_arena_create(pool, 8_MiB, &arena), PLAT_POOL_OK);
+  ASSERT_EQ(plat_arena_alloc(arena, 100, 0, &piece), PLAT_POOL_OK) << plat_pool_last_error();
+  ASSERT_EQ(books.regions.size(), 1u);
+  EXPECT_EQ(books.regions.begin()->second.start, piece);
+  EXPECT_EQ(plat_arena_destroy(arena), PLAT_POOL_OK);
+  EXPECT_TRUE(books.regions.empty());
+  EXPECT_TRUE(books.mistakes.empty()) << books.mistakes.front();
+}
+
 TEST_F(ToolTest, HearsOfTheTokensOfACache) {
   create();
   auto& books = Tool::books;
