@@ -62,6 +62,7 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   if (got != Got::kYes) return got;
   Space* space = nullptr;
   try {
+    index_.make_room();
     space = zone.add_space(static_cast<char*>(base), bytes, false);
   } catch (...) {
     source_->unreserve(base);
@@ -73,13 +74,13 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   }
   index_.add(space);
   address_bytes_ += bytes;
-  tell_space(*space);
   if (&zone == large_ && home_.load() == nullptr) home_ = space;
   if (&zone == small_ && front.bytes.load() == 0) {
     front.table = space->small.get();
     front.base = reinterpret_cast<uint64_t>(space->base);
     front.bytes = space->bytes;
   }
+  tell_space(*space);
   return Got::kYes;
 }
 

@@ -90,8 +90,12 @@ class SpaceIndex {
       if (turn % 2 == 0 && turn_.load(std::memory_order_relaxed) == turn) return space;
     }
   }
-  // Throws std::bad_alloc, and then nothing happened.
+  // Throws std::bad_alloc, and then nothing happened; never after make_room(), by whoever keeps others away.
   void add(Space* space);
+  void make_room() {
+    std::lock_guard guard(mutex_);
+    table_with_room();
+  }
   void remove(Space* space);
 
  private:

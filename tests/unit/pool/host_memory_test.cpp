@@ -100,6 +100,25 @@ TEST_F(HostMemoryTest, AChunkThatCannotBeNotedGoesBack) {
   }
 }
 
+// Small blocks need a span, and a space before it, with records of their own.
+TEST_F(HostMemoryTest, ASpaceThatCannotBeNotedLeavesNothingHalf) {
+  for (const uint64_t bytes : {uint64_t{100}, 100_KiB})
+    for (int failing = 1, failed = 1; failed != 0; ++failing) {
+      create();
+      void* block = nullptr;
+      fail_new = failing;
+      const plat_pool_status status = plat_pool_alloc(pool, bytes, &block);
+      failed = fail_new == 0;
+      fail_new = 0;
+      ASSERT_TRUE(status == PLAT_POOL_OK || (failed && status == PLAT_POOL_NO_MEMORY)) << failing;
+      if (status != PLAT_POOL_OK) block = take(bytes);
+      std::memset(block, 1, bytes);
+      EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK) << failing << ": " << plat_pool_last_error();
+      EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK) << failing;
+      pool = nullptr;
+    }
+}
+
 TEST_F(HostMemoryTest, GrowthThatFailsKeepsItsPages) {
   create();
   use_up_records();
