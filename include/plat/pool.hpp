@@ -76,8 +76,32 @@ class DevicePool {
     check(plat_pool_alloc_request(pool_, &request, &address));
     return address;
   }
+  void* allocate_aligned(std::size_t bytes, std::size_t alignment) {
+    void* address = nullptr;
+    check(plat_pool_alloc_aligned(pool_, bytes, alignment, &address));
+    return address;
+  }
+  void* allocate_tagged(std::size_t bytes, std::uint16_t tag) {
+    void* address = nullptr;
+    check(plat_pool_alloc_tagged(pool_, bytes, tag, &address));
+    return address;
+  }
   void free(void* address) { check(plat_pool_free(pool_, address)); }
   void free(void* address, plat_stream stream) { check(plat_pool_free_on(pool_, address, stream)); }
+  // Another stream than the block's uses it too.
+  void use_on(void* address, plat_stream stream) { check(plat_pool_use_on(pool_, address, stream)); }
+  void forget_stream(plat_stream stream) { check(plat_pool_forget_stream(pool_, stream)); }
+  // False, and nothing changed, when it cannot have that size where it stands.
+  bool resize(void* address, std::size_t bytes) {
+    const plat_pool_status status = plat_pool_resize(pool_, address, bytes);
+    if (status != PLAT_POOL_NO_MEMORY) check(status);
+    return status == PLAT_POOL_OK;
+  }
+  std::size_t usable(const void* address) const {
+    std::uint64_t bytes = 0;
+    check(plat_pool_usable(pool_, address, &bytes, nullptr));
+    return bytes;
+  }
   Block block(std::size_t bytes, plat_stream stream = nullptr) {
     return Block(allocate(bytes, stream), BlockDeleter{pool_, stream});
   }
@@ -90,6 +114,12 @@ class DevicePool {
     return stats;
   }
   void trim(std::size_t keep_bytes = 0) { check(plat_pool_trim(pool_, keep_bytes)); }
+  void reset() { check(plat_pool_reset(pool_)); }
+  void flush_thread() { check(plat_pool_flush_thread(pool_)); }
+  void sleep(std::uint16_t tag = PLAT_POOL_ALL_TAGS, bool save = false) {
+    check(plat_pool_sleep(pool_, tag, save ? 1 : 0));
+  }
+  void wake(std::uint16_t tag = PLAT_POOL_ALL_TAGS) { check(plat_pool_wake(pool_, tag)); }
   plat_pool* get() const noexcept { return pool_; }
 
  private:
@@ -124,6 +154,54 @@ class Buffer {
   }
   Block block_;
   std::size_t count_ = 0;
+};
+
+// Blocks that end together, with their arena or at its reset.
+class Arena {
+ public:
+  explicit Arena(DevicePool& pool, std::size_t chunk_bytes = 0) {
+    check(plat_arena_create(pool.get(), chunk_bytes, &arena_));
+  }
+  // Inside another; it must end before that one does.
+  explicit Arena(Arena& outer, std::size_t chunk_bytes = 0) {
+    check(plat_arena_nest(outer.arena_, chunk_bytes, &arena_));
+  }
+  Arena(Arena&& other) noexcept : arena_(std::exchange(other.arena_, nullptr)) {}
+  Arena& operator=(Arena&& other) noexcept {
+    std::swap(arena_, other.arena_);
+    return *this;
+  }
+  ~Arena() { plat_arena_destroy(arena_); }
+  void* allocate(std::size_t bytes, std::size_t alignment = 0) {
+    void* address = nullptr;
+    check(plat_arena_alloc(arena_, bytes, alignment, &address));
+    return address;
+  }
+  void reset() { check(plat_arena_reset(arena_)); }
+  plat_arena* get() const noexcept { return arena_; }
+
+ private:
+  plat_arena* arena_ = nullptr;
+};
+
+// Addresses for the longest sequence, memory for the tokens there are.
+class KvCache {
+ public:
+  KvCache(DevicePool& pool, std::size_t token_bytes, std::size_t max_tokens) {
+    check(plat_kv_create(pool.get(), token_bytes, max_tokens, &cache_));
+  }
+  KvCache(KvCache&& other) noexcept : cache_(std::exchange(other.cache_, nullptr)) {}
+  KvCache& operator=(KvCache&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    return *this;
+  }
+  ~KvCache() { plat_kv_destroy(cache_); }
+  void set_tokens(std::size_t tokens) { check(plat_kv_set_tokens(cache_, tokens)); }
+  void* data() const noexcept { return plat_kv_base(cache_); }
+  std::size_t backed_bytes() const noexcept { return plat_kv_backed_bytes(cache_); }
+
+ private:
+  plat_kv_cache* cache_ = nullptr;
 };
 
 // For containers in pinned host memory, of any pool. Containers write to what they get, so device memory is

@@ -170,9 +170,14 @@ plat_pool_status Pool::forget_stream(plat_stream stream) {
 // low.
 void Pool::release_idle() {
   std::lock_guard guard(growth_);
-  auto idle = [&] { return (movable_pages() + bank_.size()) * kPageBytes; };
-  idle_low_bytes_ = std::min(idle_low_bytes_, idle());
+  const uint64_t idle = (movable_pages() + bank_.size()) * kPageBytes;
   const auto now = std::chrono::steady_clock::now();
+  if (idle == 0) {  // everything is in use: what this free leaves idle is so from now on
+    idle_since_ = now;
+    idle_low_bytes_ = UINT64_MAX;
+    return;
+  }
+  idle_low_bytes_ = std::min(idle_low_bytes_, idle);
   if (now - idle_since_ < std::chrono::milliseconds(options_.release_idle_ms)) return;
   if (idle_low_bytes_ != 0) trim_locked(held_bytes_ - idle_low_bytes_);
   idle_since_ = now;

@@ -112,5 +112,49 @@ TEST_F(CppPoolTest, LetsContainersLiveInPinnedMemory) {
   EXPECT_THROW(std::ignore = scarce.allocate(8_MiB), std::bad_alloc);
 }
 
+TEST_F(CppPoolTest, HasEveryCallOfTheCApi) {
+  DevicePool owner(options);
+  void* aligned = owner.allocate_aligned(1000, 4096);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(aligned) % 4096, 0u);
+  EXPECT_GE(owner.usable(aligned), 1000u);
+  void* tagged = owner.allocate_tagged(3_MiB, 7);
+  owner.sleep(7);
+  EXPECT_THROW(owner.allocate_tagged(3_MiB, 7), PoolError);
+  owner.wake(7);
+  owner.use_on(tagged, stream(1));
+  owner.free(tagged, stream(2));
+  owner.forget_stream(stream(1));
+  void* large = owner.allocate(1_MiB);
+  EXPECT_TRUE(owner.resize(large, 100_KiB));
+  EXPECT_FALSE(owner.resize(large, 60_MiB));
+  EXPECT_THROW(owner.resize(large, 0), PoolError);
+  owner.flush_thread();
+  owner.reset();
+  EXPECT_EQ(live(owner), 0u);
+  EXPECT_THROW(owner.free(large), PoolError);
+  owner.trim();
+  EXPECT_EQ(owner.stats().reserved_bytes, 0u);
+}
+
+TEST_F(CppPoolTest, EndsArenasAndCachesWithTheirOwner) {
+  DevicePool owner(options);
+  {
+    Arena arena(owner, 1_MiB);
+    Arena moved = std::move(arena);
+    EXPECT_NE(moved.allocate(1000), nullptr);
+    Arena inner(moved);
+    EXPECT_NE(inner.allocate(1000, 4096), nullptr);
+    KvCache cache(owner, 64_KiB, 1000);
+    cache.set_tokens(60);
+    KvCache taken = std::move(cache);
+    EXPECT_GE(taken.backed_bytes(), 60 * 64_KiB);
+    EXPECT_NE(taken.data(), nullptr);
+    EXPECT_THROW(taken.set_tokens(2000), PoolError);
+  }
+  EXPECT_EQ(live(owner), 0u);
+  owner.trim();
+  EXPECT_EQ(owner.stats().reserved_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace plat::test

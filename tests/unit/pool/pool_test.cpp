@@ -1,9 +1,11 @@
 // What a pool promises, one sentence a test.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,6 +167,17 @@ TEST_F(PoolTest, GivesBackWhatNobodyNeededForAWhile) {
     plat_pool_free(pool, next);
     plat_pool_destroy(std::exchange(pool, nullptr));
   }
+}
+
+TEST_F(PoolTest, GivesBackAtTheFirstFreeAfterTheIdleTime) {
+  options.release = PLAT_POOL_RELEASE_IDLE;
+  options.release_idle_ms = 10;
+  create();
+  void* kept = take(4_MiB);
+  plat_pool_free(pool, take(20_MiB));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  plat_pool_free(pool, kept);
+  EXPECT_LT(stats().reserved_bytes, 20_MiB);
 }
 
 TEST_F(PoolTest, RefusesOptionsThatDoNotExist) {
