@@ -149,7 +149,7 @@ plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_
 }
 
 plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment, void** address) {
-  if (arena == nullptr || address == nullptr || bytes == 0 || bytes > (uint64_t{1} << 40) ||
+  if (arena == nullptr || address == nullptr || bytes == 0 || bytes > plat::pool::kLargestRequest ||
       (alignment & (alignment - 1)) != 0)
     return report(PLAT_POOL_INVALID,
                   "plat_arena_alloc: an argument is NULL, the size 0 or the alignment no power of two");

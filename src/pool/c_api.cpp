@@ -27,8 +27,6 @@ const std::string& last_error() { return error_text; }
 
 namespace {
 
-constexpr uint64_t kLargestSize = 1_TiB;  // far beyond it the sums of sizes and tails wrap around
-
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
@@ -264,7 +262,7 @@ PLAT_POOL_PASS(plat_pool_wake, (plat_pool * pool, uint16_t tag), pool, wake(tag)
 
 plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_resize");
-  if (bytes > kLargestSize)
+  if (bytes > kLargestRequest)
     return report(PLAT_POOL_INVALID, fmt::format("plat_pool_resize: no block can have {} bytes", bytes));
   return guarded([&] { return pool->resize(address, bytes); });
 }

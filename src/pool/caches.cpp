@@ -34,12 +34,19 @@ Lane* Pool::lane_of(ThreadCache& cache, plat_stream stream) {
   return lane;
 }
 
+// The same, after the cache has returned what was asked back since.
+Lane* Pool::fresh_lane(ThreadCache& cache, plat_stream stream) {
+  if (cache.flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(cache);
+  return lane_of(cache, stream);
+}
+
 // Lanes of streams that were forgotten go, whichever thread forgot them.
 void Pool::drop_ended(ThreadCache& cache) {
   if (std::none_of(cache.lanes.begin(), cache.lanes.end(), [](auto& lane) { return lane->ended(); })) return;
   for (auto& lane : cache.lanes)
     if (lane->ended())
       for (uint32_t index = 0; index < kClasses; ++index) flush_lane(*lane, index, 64);
+  hot_lane = HotLane{};  // it may be one of them
   std::lock_guard guard(caches_mutex_);
   std::erase_if(cache.lanes, [](auto& lane) { return lane->ended() && lane->cached_blocks() == 0; });
 }

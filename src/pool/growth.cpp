@@ -236,12 +236,12 @@ Got Pool::climb(uint16_t domain, plat_stream stream, const std::function<Got()>&
         reclaim_spans();
         break;
       default:
-        for_relatives([](Pool& relative) { relative.give_up_idle(); });
+        for_relatives([](Pool& relative) { relative.give_up_idle(0); });
         for_other_pools(*this, [](Pool& other, Pool& asking) {
           if (other.root_ == asking.root_ || !other.shares_device(asking)) return;
           // The other one may be growing and waiting for us: then it has nothing to give.
           std::unique_lock theirs(other.growth_, std::try_to_lock);
-          if (theirs) other.give_up_idle();
+          if (theirs) other.give_up_idle(0);
         });
         device_full_at_ = UINT64_MAX;
     }
@@ -250,12 +250,12 @@ Got Pool::climb(uint16_t domain, plat_stream stream, const std::function<Got()>&
   return got;
 }
 
-// For another pool that has too little. growth_ is held.
-void Pool::give_up_idle() {
+// What nobody uses goes back until `keep_bytes` are held; false when the device refused. growth_ is held.
+bool Pool::give_up_idle(uint64_t keep_bytes) {
   drain_shared(false);
   settle(Streams::Effort::kPoll, nullptr, 0);
   reclaim_spans();
-  trim_locked(0);
+  return trim_locked(keep_bytes);
 }
 
 // The ladder, the program's callback, and the ladder again.
@@ -283,6 +283,14 @@ Got Pool::gather(uint64_t bytes, uint16_t domain, plat_stream stream, const std:
   return climb(domain, stream, attempt);
 }
 
+// What could not be had, what is held, and what the device said.
+plat_pool_status Pool::short_of(Got got, const std::string& what) {
+  const std::string& refusal = source_->error();
+  return report(got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
+                fmt::format("pool {}: {} ({}){}{}", name_, what, account(),
+                            refusal.empty() ? "" : "; last refusal: ", refusal));
+}
+
 plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,
                             uint16_t domain, uint32_t* block) {
   const uint64_t before = held_bytes_;
@@ -295,11 +303,7 @@ plat_pool_status Pool::grow(Zone& zone, uint32_t granules, uint32_t align, const
   }
   if (got == Got::kYes) return PLAT_POOL_OK;
   ++oom_;
-  const std::string asked =
-      fmt::format("pool {}: no room for {} ({})", name_, format_bytes(request.bytes), account());
-  return report(
-      got == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
-      source_->error().empty() ? asked : fmt::format("{}; last refusal: {}", asked, source_->error()));
+  return short_of(got, fmt::format("no room for {}", format_bytes(request.bytes)));
 }
 
 }  // namespace plat::pool

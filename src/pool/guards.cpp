@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "pool/decorator.h"
 #include "pool/guarded.h"
+#include "pool/pool_impl.h"
 
 namespace plat::pool {
 
@@ -23,7 +24,6 @@ namespace {
 constexpr int kNew = 0xCD;
 constexpr int kFreed = 0xDD;
 constexpr int kGuard = 0xFD;
-constexpr uint64_t kLargestRequest = 1_TiB;
 
 class Guards final : public Decorator {
  public:
@@ -174,8 +174,10 @@ class Guards final : public Decorator {
   static plat_pool_status not_mine(const void* address) {
     return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
   }
-  static bool finished(plat_stream stream) {
-    return stream == nullptr || aclrtSynchronizeStream(stream) == ACL_SUCCESS;
+  // Through the pool, which knows the device of its streams and the name of the default one.
+  bool finished(plat_stream stream) const {
+    return stream == nullptr ||
+           static_cast<Pool*>(upstream_->base())->source().events().wait_for_stream(stream);
   }
   // Where the device refuses to write a guard, none can be looked at.
   void write_guards(Record& record, char* user) const {

@@ -212,11 +212,8 @@ plat_pool_status Pool::trim(uint64_t keep_bytes) {
   std::lock_guard guard(growth_);
   bool taken = true;
   auto shrink = [&](Pool& pool) {
-    pool.drain_shared(false);
-    pool.settle(Streams::Effort::kPoll, nullptr, 0);
-    pool.reclaim_spans();
     const uint64_t others = family_bytes() - pool.held_bytes_;
-    taken = pool.trim_locked(keep_bytes > others ? keep_bytes - others : 0) && taken;
+    taken = pool.give_up_idle(keep_bytes > others ? keep_bytes - others : 0) && taken;
   };
   shrink(*this);
   for_companions(shrink);
@@ -283,7 +280,7 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   if (space == nullptr)
     if (Pool* companion = companion_at(address)) return companion->resize(address, bytes);
   if (space == nullptr || is_deferred(address)) return unknown(address);
-  if (bytes == 0 || bytes > kLargestRequest)
+  if (bytes == 0)
     return report(PLAT_POOL_INVALID, fmt::format("pool {}: a block of {} bytes cannot be had", name_, bytes));
   Zone& zone = *space->zone;
   bool done = false;

@@ -13,9 +13,10 @@ namespace plat::pool {
 namespace {
 // Above this, a block with its tail takes a little more than its payload, in proportion: two halves of a
 // freed block then fit into it again, tails included. Without that, programs whose sizes are powers of two
-// lose one percent. Sizes that are no multiple of this leave room for the tail as they are, and programs that
-// cut a page to the byte get what they counted on.
+// lose one percent.
 constexpr uint64_t kProportionalTail = 1_MiB;
+// Other sizes than multiples of this leave room for the tail as they are: programs that cut a page to the
+// byte get what they counted on.
 constexpr uint64_t kRoundSize = 4_KiB;
 // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
 constexpr uint64_t kShardMax = 1_MiB;
@@ -169,12 +170,9 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   Zone& zone = zone_for(request, true);
   const bool cached = options_.thread_cache != 0 && request.tag == 0;
   ThreadCache* cache = cached ? thread_cache_of(*this) : nullptr;
-  Lane* lane = cache != nullptr ? lane_of(*cache, request.stream) : nullptr;
+  Lane* lane = cache != nullptr ? fresh_lane(*cache, request.stream) : nullptr;
   if (zone.asleep) return asleep();
-  if (lane != nullptr) {
-    if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
-    *address = lane->pop(index).address;
-  }
+  if (lane != nullptr) *address = lane->pop(index).address;
   if (*address == nullptr) {
     void* batch[64];
     const uint32_t want = lane != nullptr ? cache_capacity(index) / 2 : 1;
@@ -202,6 +200,8 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
         guard.unlock();
         const plat_pool_status status = grow(zone, granules, align, request, 0, &block);
         if (status != PLAT_POOL_OK) return status;
+        // The program may have been called back, and may have forgotten the stream.
+        if (lane != nullptr) lane = lane_of(*cache, request.stream);
         guard.lock();
       }
       Space& space = zone.space_of(zone.heap().block(block).start);
@@ -347,8 +347,7 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
   if (!entry) return unknown(address);
   if (options_.thread_cache != 0 && &zone == small_) {
     if (ThreadCache* cache = thread_cache_of(*this)) {
-      Lane* lane = lane_of(*cache, stream);
-      if (cache->flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush_cache(*cache);
+      Lane* lane = fresh_lane(*cache, stream);
       const Lane::Item item{address, mark_of(address, entry.index())};
       if (!lane->push(entry.index(), item)) {
         flush_lane(*lane, entry.index(), (cache_capacity(entry.index()) + 1) / 2);

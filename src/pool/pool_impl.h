@@ -14,7 +14,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/units.h"
 #include "pool/resource.h"
 #include "pool/source.h"
 #include "pool/streams.h"
@@ -23,8 +22,6 @@
 #include "pool/zone.h"
 
 namespace plat::pool {
-
-inline constexpr uint64_t kLargestRequest = 1_TiB;
 
 class Pool final : public plat_pool {
  public:
@@ -128,6 +125,7 @@ class Pool final : public plat_pool {
   Zone* own_shard(ThreadCache& cache);
   void found_taken();
   Lane* lane_of(ThreadCache& cache, plat_stream stream);
+  Lane* fresh_lane(ThreadCache& cache, plat_stream stream);
   void drop_ended(ThreadCache& cache);
   void end_lanes(plat_stream stream);
   bool wait_for_lanes();
@@ -157,7 +155,8 @@ class Pool final : public plat_pool {
   // growth.cpp
   Got climb(uint16_t domain, plat_stream stream, const std::function<Got()>& attempt);
   Got gather(uint64_t bytes, uint16_t domain, plat_stream stream, const std::function<Got()>& attempt);
-  void give_up_idle();
+  bool give_up_idle(uint64_t keep_bytes);
+  plat_pool_status short_of(Got got, const std::string& what);
   bool drop_bank(uint64_t keep_bytes);
   Got gather_pages(size_t count, std::vector<void*>* out);
   plat_pool_status grow(Zone& zone, uint32_t granules, uint32_t align, const Request& request,

@@ -8,6 +8,9 @@
 
 namespace plat::pool {
 
+// Far beyond it the sums of sizes and tails wrap around.
+inline constexpr uint64_t kLargestRequest = uint64_t{1} << 40;
+
 struct Request {
   uint64_t bytes = 0;
   uint64_t alignment = 0;  // 0: what the purpose needs

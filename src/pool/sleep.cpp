@@ -154,10 +154,7 @@ plat_pool_status Pool::wake(uint16_t tag) {
     sleeping();
   }
   if (need != 0 && gather_pages(need, nullptr) == Got::kNoMemory)
-    return report(
-        PLAT_POOL_NO_MEMORY,
-        fmt::format("pool {}: stays asleep, there are no {} pages for it ({}){}{}", name_, need, account(),
-                    source_->error().empty() ? "" : "; last refusal: ", source_->error()));
+    return short_of(Got::kNoMemory, fmt::format("stays asleep, there are no {} pages for it", need));
   std::lock_guard growth(growth_);
   const std::vector<Zone*> zones = sleeping();
   Pages pages(bank_, need);
@@ -213,10 +210,7 @@ plat_pool_status Pool::take_pages(size_t count, std::vector<void*>& pages) {
   pages.reserve(pages.size() + count);
   std::vector<void*> got;
   const Got result = gather_pages(count, &got);
-  if (result != Got::kYes)
-    return report(result == Got::kNoMemory ? PLAT_POOL_NO_MEMORY : PLAT_POOL_DEVICE,
-                  fmt::format("pool {}: no {} pages to be had ({}){}{}", name_, count, account(),
-                              source_->error().empty() ? "" : "; last refusal: ", source_->error()));
+  if (result != Got::kYes) return short_of(result, fmt::format("no {} pages to be had", count));
   pages.insert(pages.end(), got.begin(), got.end());
   return PLAT_POOL_OK;
 }

@@ -277,6 +277,22 @@ TEST(PoolOnTheDefaultStream, KeepsABlockUntilItsWorkIsDone) {
   EXPECT_EQ(aclrtDestroyStream(other), ACL_SUCCESS);
 }
 
+// Guards look at a block that is freed on the default stream, which has no handle to wait for.
+TEST(PoolOnTheDefaultStream, IsWaitedForByGuards) {
+  plat_pool_options options;
+  plat_pool_options_init(&options);
+  plat_pool* pool = nullptr;
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_on(guarded, 1000, PLAT_POOL_DEFAULT_STREAM, &block), PLAT_POOL_OK);
+  ASSERT_EQ(aclrtMemset(static_cast<char*>(block) + 1100, 4, 0, 4), ACL_SUCCESS) << aclGetRecentErrMsg();
+  EXPECT_EQ(plat_pool_free_on(guarded, block, PLAT_POOL_DEFAULT_STREAM), PLAT_POOL_CORRUPT);
+  EXPECT_EQ(plat_pool_destroy(guarded), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+}
+
 // Its memory is trimmed, but the pool stays: so it is for the whole life of the process.
 TEST(PoolDoors, GivesThePoolBehindTheTorchPair) {
   void* tensor = plat_pool_torch_malloc(3_MiB, 0, nullptr);
