@@ -27,9 +27,10 @@ class PoolTest : public ::testing::Test {
     EXPECT_EQ(plat_pool_alloc_on(pool, bytes, stream, &address), PLAT_POOL_OK) << plat_pool_last_error();
     return address;
   }
-  plat_pool_stats stats() {
+  plat_pool_stats stats() { return stats_of(pool); }
+  static plat_pool_stats stats_of(plat_pool* which) {
     plat_pool_stats stats;
-    plat_pool_get_stats(pool, &stats);
+    plat_pool_get_stats(which, &stats);
     return stats;
   }
   static plat_stream stream(int number) {
