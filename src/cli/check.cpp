@@ -153,36 +153,36 @@ int check(Options& options) {
   return tell(options, answer);
 }
 
-void add_size(CLI::App& app, const char* name, const char* meaning, std::function<void(uint64_t)> set) {
-  app.add_option_function<std::string>(
+void add_size(Parser& app, const char* name, const char* meaning, std::function<void(uint64_t)> set) {
+  app.add_option(
          name,
          [name, set = std::move(set)](const std::string& text) {
            const auto bytes = parse_bytes(text);
-           if (!bytes) throw CLI::ValidationError(name, "is a size, such as 512MiB");
+           if (!bytes) throw BadValue("is a size, such as 512MiB");
            set(*bytes);
          },
          meaning)
-      ->type_name("SIZE");
+      .type_name("SIZE");
 }
 
 }  // namespace
 
-Action add_check(CLI::App& app, const Program& program) {
+Action add_check(Parser& app, const Program& program) {
   auto options = std::make_shared<Options>();
   options->record.command = program;
   options->record.stacks = "unwind";
   auto& request = options->request;
-  app.add_option("trace", options->traces, "Traces of plat record, instead of a program")->type_name("TRACE");
+  app.add_option("trace", options->traces, "Traces of plat record, instead of a program").type_name("TRACE");
   app.add_flag("--json", options->json, "Findings as JSON, one a line");
-  app.add_option("--junit", options->junit, "Also write them as JUnit XML")->type_name("FILE");
-  app.add_option("--sarif", options->sarif, "Also write them as SARIF")->type_name("FILE");
-  app.add_option("--log-file", options->log_file, "Write the findings there instead")->type_name("FILE");
+  app.add_option("--junit", options->junit, "Also write them as JUnit XML").type_name("FILE");
+  app.add_option("--sarif", options->sarif, "Also write them as SARIF").type_name("FILE");
+  app.add_option("--log-file", options->log_file, "Write the findings there instead").type_name("FILE");
   app.add_option("--error-exitcode", options->error_exitcode, "The exit code if there are errors (1)")
-      ->check(CLI::Range(0, 255));
+      .range(0, 255);
   app.add_flag("--strict", options->strict, "Warnings count as errors");
   app.add_flag("-q,--quiet", options->quiet, "Say nothing if nothing was found");
   app.add_option("--suppressions", options->suppressions, "Leave out the findings that this file lists")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--print-suppressions", options->print_suppressions,
                "Also print a line that would suppress each");
   app.add_flag("--no-unwritten{false},--unwritten", request.options.unwritten,
@@ -197,13 +197,13 @@ Action add_check(CLI::App& app, const Program& program) {
     options->request.options.has_max_live = true;
   });
   app.add_option("--stacks", options->record.stacks, "How call stacks are taken (unwind)")
-      ->check(CLI::IsMember({"fp", "unwind", "none"}));
+      .one_of({"fp", "unwind", "none"});
   app.add_option("--frames", options->frames, "How much of a stack is shown (8)")
-      ->type_name("COUNT")
-      ->check(CLI::Range(0, 1000));
+      .type_name("COUNT")
+      .range(0, 1000);
   app.add_option("--limit", options->limit, "How many findings are shown (100)")
-      ->type_name("COUNT")
-      ->check(CLI::Range(0, 1'000'000));
+      .type_name("COUNT")
+      .range(0, 1'000'000);
   app.description("Run a program, or look at a trace, and say what is wrong with its use of memory");
   return [options] { return check(*options); };
 }

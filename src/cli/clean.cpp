@@ -52,9 +52,9 @@ int clean(const Options& options) {
 
 }  // namespace
 
-Action add_clean(CLI::App& app, const Program&) {
+Action add_clean(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("--node", options->node, "Only the machine of this name")->type_name("NAME");
+  app.add_option("--node", options->node, "Only the machine of this name").type_name("NAME");
   app.add_flag("-n,--dry-run", options->only_look, "Remove nothing, only say what would be removed");
   return [options] { return clean(*options); };
 }

@@ -5,10 +5,11 @@
 // asked wrongly. May include every folder above it. Never opens a device: it looks at machines from outside.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cli/parser.h"
 
 namespace plat::cli {
 
@@ -26,18 +27,18 @@ struct Command {
   const char* name;
   const char* summary;   // one line of `plat --help`
   const char* examples;  // shown below the options of its own help
-  Action (*add)(CLI::App& app, const Program& program);
+  Action (*add)(Parser& app, const Program& program);
 };
 
-Action add_info(CLI::App& app, const Program& program);
-Action add_run(CLI::App& app, const Program& program);
-Action add_rules(CLI::App& app, const Program& program);
-Action add_replay(CLI::App& app, const Program& program);
-Action add_clean(CLI::App& app, const Program& program);
-Action add_record(CLI::App& app, const Program& program);
-Action add_check(CLI::App& app, const Program& program);
-Action add_report(CLI::App& app, const Program& program);
-Action add_top(CLI::App& app, const Program& program);
+Action add_info(Parser& app, const Program& program);
+Action add_run(Parser& app, const Program& program);
+Action add_rules(Parser& app, const Program& program);
+Action add_replay(Parser& app, const Program& program);
+Action add_clean(Parser& app, const Program& program);
+Action add_record(Parser& app, const Program& program);
+Action add_check(Parser& app, const Program& program);
+Action add_report(Parser& app, const Program& program);
+Action add_top(Parser& app, const Program& program);
 
 extern const char* const kInfoExamples;
 extern const char* const kRunExamples;

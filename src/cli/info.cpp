@@ -143,9 +143,9 @@ int show(const Options& options) {
 
 }  // namespace
 
-Action add_info(CLI::App& app, const Program&) {
+Action add_info(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("--node", options->node, "Which machine to look at")->type_name("NAME");
+  app.add_option("--node", options->node, "Which machine to look at").type_name("NAME");
   app.add_flag("--json", options->json, "As JSON, sizes in bytes");
   app.add_flag("--verify", options->verify,
                "Compare what is derived in the books with what they are derived from; 1 if they differ");

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -54,7 +55,8 @@ int main(int argc, char** argv) {
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     sub->footer(command.examples);
-    actions.emplace_back(sub, command.add(*sub, program));
+    Parser parser(*sub);
+    actions.emplace_back(sub, command.add(parser, program));
   }
   if (argc == 1) {
     fmt::print("{}", app.help());

@@ -102,27 +102,25 @@ int record(const RecordOptions& options) {
 
 }  // namespace
 
-Action add_record(CLI::App& app, const Program& program) {
+Action add_record(Parser& app, const Program& program) {
   auto options = std::make_shared<RecordOptions>();
   options->trace = "plat.trace";
   options->command = program;
-  app.add_option("-o,--output", options->trace, "The file to write (plat.trace)")->type_name("TRACE");
-  app.add_option("--pid", options->pid, "A process that runs, instead of a program")->type_name("PID");
-  app.add_option("--wait", options->wait_s, "Seconds to wait for its next mstx call (10)")
-      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option("-o,--output", options->trace, "The file to write (plat.trace)").type_name("TRACE");
+  app.add_option("--pid", options->pid, "A process that runs, instead of a program").type_name("PID");
+  app.add_option("--wait", options->wait_s, "Seconds to wait for its next mstx call (10)").range(0.0, 3600.0);
   app.add_option("--stacks", options->stacks, "How call stacks are taken (fp)")
-      ->check(CLI::IsMember({"fp", "unwind", "none"}));
-  app.add_option("--depth", options->depth, "Frames of a stack (32)")->check(CLI::Range(1, 64));
-  app.add_option_function<std::string>(
+      .one_of({"fp", "unwind", "none"});
+  app.add_option("--depth", options->depth, "Frames of a stack (32)").range(1, 64);
+  app.add_option(
          "--max-size",
          [options](const std::string& text) {
            const auto bytes = parse_bytes(text);
-           if (!bytes || *bytes < (1u << 20))
-             throw CLI::ValidationError("--max-size", "is a size of at least 1MiB");
+           if (!bytes || *bytes < (1u << 20)) throw BadValue("is a size of at least 1MiB");
            options->max_bytes = *bytes;
          },
          "Where a trace ends, such as 1GiB (4GiB)")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   app.description("Run a program, or look into one that runs, and write down what it does with memory");
   return [options] { return record(*options); };
 }

@@ -144,32 +144,31 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action add_replay(CLI::App& app, const Program&) {
+Action add_replay(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("trace", options->traces, "The traces to run")->required()->type_name("FILE");
+  app.add_option("trace", options->traces, "The traces to run").required().type_name("FILE");
   app.add_option("--policy", options->policy, "Whose placement: pool, best-fit, buddy or page-run")
-      ->check(
-          CLI::IsMember(std::vector<std::string>(std::begin(replay::kPolicies), std::end(replay::kPolicies))))
-      ->type_name("NAME");
+      .one_of(std::vector<std::string>(std::begin(replay::kPolicies), std::end(replay::kPolicies)))
+      .type_name("NAME");
   app.add_option(
          "--device", options->device,
          "Physical memory of the device; without it there is no limit, and the smallest device on which "
          "the trace completes is searched")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   app.add_option(
          "--slack", options->slack,
          "Let the pool move pages rather than hold more than (1 + X) times its peak use; without it, it "
          "grows first")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X");
+      .not_negative()
+      .type_name("X");
   app.add_option("--max-remaps", options->max_remaps,
                  "Let the pool move at most N pages for one request, which else fails; without it, as many "
                  "as it takes")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+      .more_than_zero()
+      .type_name("N");
   app.add_option("--step", options->step, "Precision of the search, as a part of the peak [0.0005]")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->type_name("X");
+      .range(1e-6, 1.0)
+      .type_name("X");
   app.add_flag("--compare", options->compare, "Every policy, in one table");
   app.add_flag("--json", options->json, "For tools");
   return [options] { return run(*options); };

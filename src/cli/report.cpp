@@ -61,19 +61,19 @@ int report(const Options& options) {
 
 }  // namespace
 
-Action add_report(CLI::App& app, const Program&) {
+Action add_report(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("trace", options->traces, "Traces of plat record")->type_name("TRACE")->required();
+  app.add_option("trace", options->traces, "Traces of plat record").type_name("TRACE").required();
   app.add_flag("--json", options->json, "As JSON: a list with one report for each trace");
   app.add_option("--html", options->html, "Write a page for the browser instead")
-      ->type_name("FILE")
-      ->excludes("--json");
+      .type_name("FILE")
+      .excludes("--json");
   app.add_option("--rows", options->view.rows, "Lines of each list (10)")
-      ->type_name("COUNT")
-      ->check(CLI::Range(0, 1'000'000));
+      .type_name("COUNT")
+      .range(0, 1'000'000);
   app.add_option("--frames", options->view.frames, "Frames of each stack (3)")
-      ->type_name("COUNT")
-      ->check(CLI::Range(0, 1000));
+      .type_name("COUNT")
+      .range(0, 1000);
   return [options] { return report(*options); };
 }
 

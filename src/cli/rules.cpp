@@ -108,14 +108,13 @@ int show(const Options& options) {
 
 }  // namespace
 
-Action add_rules(CLI::App& app, const Program&) {
+Action add_rules(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("rule", options->what, "An id, the beginning of one, or an error code")
-      ->type_name("ID|CODE");
+  app.add_option("rule", options->what, "An id, the beginning of one, or an error code").type_name("ID|CODE");
   app.add_flag("--json", options->json, "As JSON");
   app.add_option("--markdown", options->directory,
                  "Write a page for each rule, and an index, into a directory")
-      ->type_name("DIR");
+      .type_name("DIR");
   return [options] { return show(*options); };
 }
 

@@ -105,7 +105,7 @@ int run(const RunOptions& options) {
 
 }  // namespace
 
-Action add_run(CLI::App& app, const Program& program) {
+Action add_run(Parser& app, const Program& program) {
   auto options = std::make_shared<RunOptions>();
   options->command = program;
   for (const device::Setting& setting : device::settings()) {
@@ -113,22 +113,22 @@ Action add_run(CLI::App& app, const Program& program) {
     if (key == "quiet" || key == "fault") continue;
     std::string meaning = setting.meaning;
     meaning.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning.front())));
-    app.add_option_function<std::string>(
+    app.add_option(
            option_name(key), [options, key](const std::string& value) { options->settings[key] = value; },
            meaning)
-        ->type_name(setting.form);
+        .type_name(setting.form);
   }
   app.add_option("--rule", options->rules, "The same for one rule; can be given several times")
-      ->type_name("ID=off|warning|error")
-      ->allow_extra_args(false);
+      .type_name("ID=off|warning|error")
+      .one_value_each();
   app.add_option("--fault", options->faults,
                  "What shall go wrong, and when; can be given several times (see below)")
-      ->type_name("CLAUSE|@FILE")
-      ->allow_extra_args(false);
+      .type_name("CLAUSE|@FILE")
+      .one_value_each();
   app.add_option("--visible", options->visible, "Which devices the program sees, such as 2,3")
-      ->type_name("LIST");
+      .type_name("LIST");
   app.add_option("--config", options->config_file, "Read settings from a file; other options come before it")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("-q,--quiet", options->quiet, "Leave out the line that says this is a software device");
   app.add_flag("--settings", options->list_settings, "List every setting, and run nothing");
   app.description("Run a program on the software device: plat run [OPTIONS] -- PROGRAM ARGUMENTS");

@@ -153,21 +153,20 @@ int watch(Options& options) {
 
 }  // namespace
 
-Action add_top(CLI::App& app, const Program&) {
+Action add_top(Parser& app, const Program&) {
   auto options = std::make_shared<Options>();
-  app.add_option("trace", options->trace, "The trace of a process, to look inside it")->type_name("TRACE");
-  app.add_option("--pid", options->pid, "A process, to look inside it")->type_name("PID");
-  app.add_option("--node", options->node, "Which machine to look at")->type_name("NAME");
+  app.add_option("trace", options->trace, "The trace of a process, to look inside it").type_name("TRACE");
+  app.add_option("--pid", options->pid, "A process, to look inside it").type_name("PID");
+  app.add_option("--node", options->node, "Which machine to look at").type_name("NAME");
   app.add_flag("--once", options->once, "Look once and end");
   app.add_flag("--json", options->json, "As JSON, one line a look");
-  app.add_option("--interval", options->interval_s, "Seconds between looks (1)")
-      ->check(CLI::Range(0.05, 3600.0));
+  app.add_option("--interval", options->interval_s, "Seconds between looks (1)").range(0.05, 3600.0);
   app.add_option("--wait", options->wait_s,
                  "Seconds to wait for an mstx call of a process that is not recorded (10)")
-      ->check(CLI::Range(0.0, 3600.0));
+      .range(0.0, 3600.0);
   app.add_option("--rows", options->view.rows, "Lines of each list (8)")
-      ->type_name("COUNT")
-      ->check(CLI::Range(0, 1'000'000));
+      .type_name("COUNT")
+      .range(0, 1'000'000);
   return [options] { return watch(*options); };
 }
 
