@@ -1,10 +1,16 @@
 # The few helpers that every folder's CMakeLists.txt uses.
 
+# fmt is compiled into each library: a name such as libfmt.so.9 differs between systems, and programs that bring their own would
+# get ours.
+add_library(plat_fmt STATIC ${PROJECT_SOURCE_DIR}/src/base/fmt.cpp)
+target_include_directories(plat_fmt PUBLIC $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_options(plat_fmt PRIVATE -fPIC -g1)
+
 add_library(plat_options INTERFACE)
 target_compile_options(plat_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
-                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual$<SEMICOLON>-Wnon-virtual-dtor> -fno-omit-frame-pointer -g1)
+                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual$<SEMICOLON>-Wnon-virtual-dtor> -fno-omit-frame-pointer -fPIC -g1)
 target_include_directories(plat_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(plat_options INTERFACE fmt::fmt tl::expected Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(plat_options INTERFACE plat_fmt tl::expected Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(plat_options INTERFACE _GNU_SOURCE)
 if(PLAT_SANITIZE)
   target_compile_options(plat_options INTERFACE -fsanitize=${PLAT_SANITIZE} -fno-sanitize-recover=all)
@@ -20,6 +26,22 @@ if(PLAT_COVERAGE)
   target_link_options(plat_options INTERFACE --coverage)
 endif()
 
+# Headers that nearly every file includes are parsed once for all of src/ (base/precompiled.h) and once more, with GoogleTest, for the
+# tests. A precompiled header serves only files that are compiled with the same options, hence -fPIC for programs too.
+# plat_precompile(target...): these targets use the precompiled headers of src/.
+function(plat_precompile)
+  if(NOT PLAT_PRECOMPILE)
+    return()
+  endif()
+  foreach(target ${ARGN})
+    if(target STREQUAL plat_base)
+      target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/src/base/precompiled.h>)
+    else()
+      target_precompile_headers(${target} REUSE_FROM plat_base)
+    endif()
+  endforeach()
+endfunction()
+
 # plat_folder(name dependency...): one static library from the sources of src/<name>.
 function(plat_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -30,6 +52,7 @@ function(plat_folder name)
   endif()
   add_library(plat_${name} STATIC ${sources})
   target_link_libraries(plat_${name} PUBLIC plat_options ${ARGN})
+  plat_precompile(plat_${name})
 endfunction()
 
 # plat_test(name SOURCES file... LIBS library... [LABELS label...] [TIMEOUT s]): one GoogleTest program.
@@ -38,6 +61,9 @@ function(plat_test name)
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE plat_options ${T_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(PLAT_PRECOMPILE AND NOT "${T_SOURCES}" MATCHES "\\.c(;|$)")  # C has no precompiled header to take over
+    target_precompile_headers(${name} REUSE_FROM plat_test_support)
+  endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()

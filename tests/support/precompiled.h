@@ -1,0 +1,7 @@
+// What nearly every test includes, parsed once for all of them.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/precompiled.h"
