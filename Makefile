@@ -1,49 +1,64 @@
 # Two commands: `make demo` shows the seven steps, `make test` proves them. Each sets up what it needs.
 PREFIX ?= $(CURDIR)/dist
-JOBS   ?= $(shell nproc)
+FRESH  ?= demo test
 
-.PHONY: help setup build demo test check test-dev test-asan test-tsan fuzz bench install wheel docs tidy format clean
+.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install wheel docs tidy format clean
 
 help:      ## List what can be made
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup:     ## Install the Debian packages that are missing
-	@scripts/setup.sh
+setup:     ## Install all Debian packages that anything here needs, if they are missing
+	@scripts/setup.sh demo python test tidy bench fuzz fresh
 
-build: setup
-	@scripts/build.sh dev
-
-demo: build ## Run the seven steps of Ascend virtual memory on the software device
+demo:      ## Run the seven steps of Ascend virtual memory on the software device
+	@scripts/setup.sh demo
+	@scripts/build.sh demo plat example_seven_steps
 	@scripts/demo.sh
 
-test: setup ## Check the sources, build, and pass all tests
+test:      ## Check the sources, build, and pass all tests, plain and under the sanitizers
+	@scripts/setup.sh demo python test
 	@scripts/test.sh
 
-test-dev test-asan test-tsan: test-%: setup ## Pass the tests of one preset
+test-dev test-asan test-tsan: test-%: ## Pass the tests of one preset
+	@scripts/setup.sh demo python test
 	@scripts/test.sh $*
 
-check: setup ## Check formatting and the include direction between folders
+test-fresh: ## Pass `make demo` and `make test` in a bare Debian root (needs root)
+	@scripts/setup.sh fresh
+	@scripts/fresh.sh $(FRESH)
+
+check:     ## Check formatting and the include direction between folders
+	@scripts/setup.sh test
 	@scripts/check.sh
 
-fuzz: setup ## Fuzz every target for a minute
+fuzz:      ## Fuzz every target for a minute
+	@scripts/setup.sh demo fuzz
 	@scripts/fuzz.sh
 
-bench: setup ## Measure, as ratios against raw system calls and peers in the same run
+bench:     ## Measure, as ratios against raw system calls and peers in the same run
+	@scripts/setup.sh demo python bench
 	@scripts/bench.sh
 
-install: build ## Install into PREFIX (default ./dist), laid out as Ascend users know it
-	@cmake --install build/dev --prefix $(abspath $(PREFIX)) >/dev/null
+install:   ## Install into PREFIX (default ./dist), laid out as Ascend users know it
+	@scripts/setup.sh demo python
+	@scripts/build.sh release
+	@cmake --install build/release --prefix $(abspath $(PREFIX)) >/dev/null
 	@echo "Installed. Use it with:  source $(abspath $(PREFIX))/set_env.sh"
 
-wheel: build ## Pack the Python modules and their libraries into dist/*.whl, without network
-	@cmake --install build/dev --prefix build/wheel >/dev/null
+wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network
+	@scripts/setup.sh demo python
+	@scripts/build.sh release
+	@cmake --install build/release --prefix build/wheel >/dev/null
 	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
 
-docs: build ## Write docs/rules from the rule book and docs/calls.md from the headers
+docs:      ## Write docs/rules from the rule book and docs/calls.md from the headers
+	@scripts/setup.sh demo python test
+	@scripts/build.sh dev plat ascendcl
 	@build/dev/bin/plat rules --markdown docs/rules
 	@scripts/calls.py build/dev/lib64/libascendcl.so
 
-tidy: setup ## Read the sources with clang-tidy; takes some minutes
+tidy:      ## Read the sources with clang-tidy; takes some minutes
+	@scripts/setup.sh demo test tidy
 	@scripts/tidy.sh
 
 format:    ## Format the sources

@@ -1,9 +1,26 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need, if any are missing.
+# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, bench, fuzz, fresh), if any are missing.
+# Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
-packages=(g++ cmake ninja-build ccache git python3 python3-dev python3-pytest python3-hypothesis python3-numpy pybind11-dev
-          libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libdw-dev
-          libgtest-dev libgmock-dev libbenchmark-dev zsh clang libclang-rt-14-dev clang-format clang-tidy valgrind pkg-config)
+packages=()
+for purpose in "$@"; do
+  case $purpose in
+    demo)   packages+=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libdw-dev) ;;
+    python) packages+=(python3 python3-dev pybind11-dev) ;;
+    test)   packages+=(ccache git python3-pytest python3-hypothesis python3-numpy libgtest-dev libgmock-dev libbenchmark-dev zsh
+                       clang clang-format valgrind) ;;
+    tidy)   packages+=(clang-tidy) ;;
+    bench)  packages+=(ccache libbenchmark-dev) ;;
+    fuzz)   packages+=(clang libclang-rt-14-dev) ;;
+    fresh)  packages+=(mmdebstrap git) ;;
+    *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
+  esac
+done
+if ! command -v dpkg-query >/dev/null; then
+  echo "This is no Debian. The build needs what Debian calls: ${packages[*]}" >&2
+  echo "docs/howto/install.md has the names of other systems. Going on with what is here." >&2
+  exit 0
+fi
 # dpkg-query fails as soon as it does not know one of the packages, which is the case this script is for.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2=="installed" {print $1}' || true)
 missing=()
@@ -12,7 +29,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -ne 0 ]; then
-  echo "Plat needs these Debian packages; install them as root and try again:" >&2
+  echo "Plat needs these Debian packages for this; install them as root and try again:" >&2
   echo "  apt-get install ${missing[*]}" >&2
   exit 1
 fi
