@@ -17,9 +17,9 @@ trap remove EXIT
 seconds() { date +%s; }
 
 started=$(seconds)
-# The sources of this machine, with its own release's name in the place of which stands the one that was asked for.
+# The sources of this machine, with the release that was asked for in the place of its own. Either form of them may be absent.
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+{ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
   sed "s/\b$release\b/$suite/g" >"$root.sources"
 mmdebstrap --quiet --variant=minbase --include=make,git,ca-certificates "$suite" "$root" - <"$root.sources"
 for settings in /etc/apt/apt.conf.d/*; do
