@@ -96,13 +96,18 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
 
 uint32_t Shortcuts::forget(Mapping& mapping) {
   const uint64_t life = mapping.life.load(std::memory_order_relaxed);
-  if (who_of(life) == kNobody) return 0;
-  mapping.life.store(next(life), std::memory_order_release);
-  if (own_ != nullptr && who_of(life) == own_->number_ && own_->number_ != kSeveral)
-    return 0;                                      // this thread alone, and it is here
-  uint32_t users = os::process_barrier() ? 0 : 1;  // without it nothing is certain
-  for (Shortcuts* at = g_first.load(std::memory_order_acquire); at != nullptr; at = at->next_)
-    if (at->used_.load(std::memory_order_acquire) == &mapping) ++users;
+  const uint64_t who = who_of(life);
+  if (who == kNobody) return 0;
+  // The new life keeps who remembered the old one until nobody was seen inside: whoever is refused comes
+  // again, and must look again.
+  mapping.life.store(with(next(life), who), std::memory_order_release);
+  uint32_t users = 0;
+  if (own_ == nullptr || who != own_->number_ || who == kSeveral) {  // else this thread alone, and it is here
+    users = os::process_barrier() ? 0 : 1;                           // without it nothing is certain
+    for (Shortcuts* at = g_first.load(std::memory_order_acquire); at != nullptr; at = at->next_)
+      if (at->used_.load(std::memory_order_acquire) == &mapping) ++users;
+  }
+  if (users == 0) mapping.life.store(next(life), std::memory_order_release);
   return users;
 }
 

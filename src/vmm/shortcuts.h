@@ -80,7 +80,8 @@ class Shortcuts {
   static void remember(const AddressSpace& space, const Mapping& mapping, uint32_t device, device::Bank& bank,
                        const SubBlocks::Block* block);
 
-  // The mapping is closed to all others: forgets it everywhere. How many threads use it at this moment.
+  // The mapping is closed to all others: forgets it everywhere. How many threads use it at this moment; while
+  // there are any, it is still theirs, and asking again gives the same answer.
   static uint32_t forget(Mapping& mapping);
 
  private:
