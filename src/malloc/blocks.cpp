@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/bitmap.h"
+#include "vmm/shortcuts.h"
 
 namespace plat::memory {
 
@@ -17,6 +18,11 @@ void mark(std::vector<uint64_t>& words, uint32_t first, uint32_t end, bool used)
     used ? words[at / 64] |= mask : words[at / 64] &= ~mask;
     at += count;
   }
+}
+
+// Turns bits that only one thread at a time changes.
+void change(std::atomic<uint64_t>& word, uint64_t bits) {
+  word.store(word.load(std::memory_order_relaxed) ^ bits, std::memory_order_release);
 }
 
 uint32_t pages_of(const BlockTag& tag) {
@@ -37,7 +43,8 @@ std::optional<vmm::SubBlocks::Block> SmallRegion::block_at(Va va) const {
     if (bits == 0) continue;
     const uint64_t first = word * 64 + 63 - static_cast<uint64_t>(std::countl_zero(bits));
     const uint64_t tag = tags_[first].load(std::memory_order_acquire);
-    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes, &tags_[first], tag};
+    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes, &tags_[first], tag,
+                      &users_[first]};
     if (va - block.start >= block.size_bytes) return std::nullopt;
     return block;
   }
@@ -56,7 +63,7 @@ std::optional<Va> SmallRegion::allocate(uint32_t pages, const BlockTag& tag) {
   free_pages_ -= pages;
   if (free_pages_ < run_limit_) run_limit_ = free_pages_;
   tags_[*first].store(PackedTag::pack(tag), std::memory_order_release);
-  starts_[*first / 64].fetch_or(uint64_t{1} << *first % 64, std::memory_order_release);
+  change(starts_[*first / 64], uint64_t{1} << *first % 64);
   return start() + uint64_t{*first} * kNormalPageBytes;
 }
 
@@ -68,9 +75,15 @@ std::optional<BlockTag> SmallRegion::tag_at(Va va) const {
 
 uint32_t SmallRegion::free(Va va) {
   const auto first = static_cast<uint32_t>(page_of(va));
-  const uint32_t pages = pages_of(PackedTag::unpack(tags_[first].load(std::memory_order_relaxed)));
-  starts_[first / 64].fetch_and(~(uint64_t{1} << first % 64), std::memory_order_release);
-  tags_[first].store(0, std::memory_order_release);
+  // Who begins to use it from here on sees that it is gone, see vmm::pin; who has begun, is seen.
+  const uint64_t tag = tags_[first].exchange(0, std::memory_order_seq_cst);
+  if (users_[first].counted.load(std::memory_order_seq_cst) != 0 ||
+      vmm::Shortcuts::forget(users_[first]) != 0) {
+    tags_[first].store(tag, std::memory_order_release);
+    return 0;
+  }
+  const uint32_t pages = pages_of(PackedTag::unpack(tag));
+  change(starts_[first / 64], uint64_t{1} << first % 64);
   mark(used_, first, first + pages, false);
   hint_ = std::min(hint_, first);
   free_pages_ += pages;

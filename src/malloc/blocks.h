@@ -49,6 +49,8 @@ class LargeBlock final : public vmm::SubBlocks {
     return Block{Va{start_.load(std::memory_order_relaxed)}, PackedTag::unpack(word).bytes, &tag_, word};
   }
 
+  bool has_tag(const Tag* tag) const override { return tag == &tag_; }
+
   void open(Va start, const BlockTag& tag, Pages pages) {
     pages_.store(pages, std::memory_order_relaxed);
     start_.store(start.value, std::memory_order_relaxed);
@@ -83,10 +85,14 @@ class SmallRegion final : public vmm::SubBlocks {
         used_(page_count / 64),
         starts_(std::make_unique<std::atomic<uint64_t>[]>(page_count / 64)),
         tags_(std::make_unique<std::atomic<uint64_t>[]>(page_count)),
+        users_(std::make_unique<vmm::BlockUsers[]>(page_count)),
         free_pages_(page_count),
         run_limit_(page_count) {}
 
   std::optional<Block> block_at(Va va) const override;
+  bool has_tag(const Tag* tag) const override {
+    return tag >= &users_[0].life && tag <= &users_[page_count_ - 1].life;
+  }
 
   void set_start(Va start) { start_.store(start.value, std::memory_order_release); }
   Va start() const { return Va{start_.load(std::memory_order_acquire)}; }
@@ -99,7 +105,7 @@ class SmallRegion final : public vmm::SubBlocks {
   std::optional<Va> allocate(uint32_t pages, const BlockTag& tag);
   // The tag of the block that starts exactly at `va`.
   std::optional<BlockTag> tag_at(Va va) const;
-  // The block starts at `va`. Returns how many pages became free.
+  // The block starts at `va`. Returns how many pages became free: none while a copy uses the block.
   uint32_t free(Va va);
 
   // Where the heap keeps it.
@@ -117,6 +123,7 @@ class SmallRegion final : public vmm::SubBlocks {
   std::vector<uint64_t> used_;                       // a bit for each page
   std::unique_ptr<std::atomic<uint64_t>[]> starts_;  // a bit where a block starts
   std::unique_ptr<std::atomic<uint64_t>[]> tags_;    // of the block that starts at the page
+  std::unique_ptr<vmm::BlockUsers[]> users_;         // and of its users
   uint32_t free_pages_;
   uint32_t run_limit_;
   uint32_t hint_ = 0;  // no page below it is free

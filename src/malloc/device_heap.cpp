@@ -128,7 +128,7 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
   if (by == Family::Media || by == Family::MediaMpi)  // media memory is never in small pages
     if (const auto found = heap.find(va); found && found->block.start == va)
       PLAT_TRY(check_family(found->tag.family, by, va));
-  const auto tag = heap.free(va);
+  PLAT_ASSIGN(tag, heap.free(va));
   if (!tag) return forward(not_a_block(va));
   usage_[entry.bank()].remove(tag->module, align_up(tag->bytes, kNormalPageBytes));
   history_.freed(va, tag->bytes, how);

@@ -26,6 +26,7 @@ class PoolSegment final : public vmm::SubBlocks {
         live_(std::make_unique<std::atomic<uint64_t>[]>(pages)) {}
 
   std::optional<Block> block_at(Va va) const override;
+  bool has_tag(const Tag* tag) const override { return tag >= &live_[0] && tag < &live_[0] + pages; }
   void open(Va chunk, uint64_t size_bytes);
   // Back to what it was when it was made.
   void reset();

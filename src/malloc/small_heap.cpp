@@ -130,13 +130,15 @@ SmallRegion* SmallHeap::region_at(Va va) const {
   return const_cast<SmallRegion*>(dynamic_cast<const SmallRegion*>(blocks));
 }
 
-std::optional<BlockTag> SmallHeap::free(Va va) {
+Result<std::optional<BlockTag>> SmallHeap::free(Va va) {
   const std::lock_guard lock(mutex_);
   SmallRegion* region = region_at(va);
-  if (region == nullptr) return std::nullopt;
-  const auto tag = region->tag_at(va);
-  if (!tag) return std::nullopt;
+  const auto tag = region == nullptr ? std::nullopt : region->tag_at(va);
+  if (!tag) return tag;
   const uint32_t pages = region->free(va);
+  if (pages == 0)
+    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag->bytes,
+                va.value);
   if (!region->retired) add_free_bytes(static_cast<int64_t>(uint64_t{pages} * kNormalPageBytes));
   place(region);
   if (!region->is_empty()) return tag;

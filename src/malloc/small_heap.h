@@ -23,8 +23,9 @@ class SmallHeap {
 
   // `info` describes the 2 MiB pages if new ones have to be taken.
   Result<Va> allocate(const BlockTag& tag, const device::BlockInfo& info);
-  // Frees the block that starts at `va`: its tag; nothing when there is none.
-  std::optional<BlockTag> free(Va va);
+  // Frees the block that starts at `va`: its tag; nothing when there is none. Fails (FreeBusy) while a copy
+  // uses it.
+  Result<std::optional<BlockTag>> free(Va va);
   // Nothing more is allocated beside the block: another process sees its page, and what is written there.
   void retire(Va va);
   // The block around `va`, of this heap.

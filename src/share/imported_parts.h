@@ -28,6 +28,8 @@ class ImportedParts final : public vmm::SubBlocks {
     return found;
   }
 
+  bool has_tag(const Tag*) const override { return false; }
+
   void add(Va start, uint64_t size_bytes) {
     Part* vacant = nullptr;
     for (Part& part : parts_)

@@ -41,18 +41,29 @@ enum class MappingKind : uint8_t {
   Imported,  // by an IPC key
 };
 
+// Who uses one block among others of the same mapping.
+struct BlockUsers {
+  std::atomic<uint64_t> life{0};     // and which threads may remember it: see shortcuts.cpp
+  std::atomic<uint32_t> counted{0};  // copies under way
+};
+
 // Tells which parts of a region are handed out. Must answer without a lock.
 class SubBlocks {
  public:
+  using Tag = std::atomic<uint64_t>;  // a word that changes when something ends
   struct Block {
     Va start;
     uint64_t size_bytes = 0;
     // While it holds the value, this block is there; nullptr when nothing tells.
-    const std::atomic<uint64_t>* tag = nullptr;
+    const Tag* tag = nullptr;
     uint64_t tag_value = 0;
+    // Where the block's own users are counted, when it goes without the mapping; nullptr otherwise.
+    BlockUsers* users = nullptr;
   };
   // The live block around `va`; nothing when that part is free.
   virtual std::optional<Block> block_at(Va va) const = 0;
+  // Whether it is the tag of one of its blocks, or the life of the block's users.
+  virtual bool has_tag(const Tag* tag) const = 0;
 
  protected:
   ~SubBlocks() = default;

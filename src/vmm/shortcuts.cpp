@@ -12,8 +12,8 @@ constinit thread_local Shortcuts* Shortcuts::own_ = nullptr;
 
 namespace {
 
-// The life of a mapping is a number that grows, and below it who remembers the mapping: nobody, one thread by
-// its number, or several. A second thread changes it for the first, who then looks again.
+// The life of a mapping or a block is a number that grows, and below it who remembers it: nobody, one thread
+// by its number, or several. A second thread changes it for the first, who then looks again.
 constexpr uint64_t kNobody = 0;
 constexpr uint64_t kSeveral = 0xFFFF;
 constexpr unsigned kWhoBits = 16;
@@ -21,6 +21,16 @@ constexpr unsigned kWhoBits = 16;
 uint64_t who_of(uint64_t life) { return life & kSeveral; }
 uint64_t with(uint64_t life, uint64_t who) { return life >> kWhoBits << kWhoBits | who; }
 uint64_t next(uint64_t life) { return ((life >> kWhoBits) + 1) << kWhoBits; }
+
+// The life, after the thread was added to those who remember it.
+uint64_t remembered(std::atomic<uint64_t>& life_word, uint64_t thread) {
+  uint64_t life = life_word.load(std::memory_order_relaxed);
+  while (who_of(life) != thread && who_of(life) != kSeveral) {
+    const uint64_t shared = with(life, who_of(life) == kNobody ? thread : kSeveral);
+    if (life_word.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+  }
+  return life;
+}
 
 std::atomic<Shortcuts*> g_first{nullptr};  // of all threads; none is ever freed
 std::atomic<uint32_t> g_count{0};
@@ -68,10 +78,15 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
   if (block != nullptr && block->tag == nullptr) return;  // nothing tells when it ends
   Shortcuts* own = own_ != nullptr ? own_ : claim();
   if (own == nullptr) return;
-  uint64_t life = mapping.life.load(std::memory_order_relaxed);
-  while (who_of(life) != own->number_ && who_of(life) != kSeveral) {
-    const uint64_t shared = with(life, who_of(life) == kNobody ? own->number_ : kSeveral);
-    if (mapping.life.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+  const uint64_t life = remembered(mapping.life, own->number_);
+  const SubBlocks::Tag* tag = &mapping.life;
+  uint64_t tag_value = life;
+  if (block != nullptr && block->users != nullptr) {
+    tag = &block->users->life;
+    tag_value = remembered(block->users->life, own->number_);
+  } else if (block != nullptr) {
+    tag = block->tag;
+    tag_value = block->tag_value;
   }
   const uint64_t start =
       block != nullptr ? block->start.value : mapping.start.load(std::memory_order_relaxed);
@@ -83,32 +98,38 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
     return known.owner == who && known.start < start + size_bytes && start < known.end;
   });
   if (place == own->table_.end()) place = own->table_.begin() + own->oldest_++ % own->table_.size();
-  *place = {who,
-            start,
-            start + size_bytes,
-            &bank,
-            &mapping,
-            life,
-            block != nullptr ? block->tag : &mapping.life,
-            block != nullptr ? block->tag_value : life};
+  *place = {who, start, start + size_bytes, &bank, &mapping, life, tag, tag_value};
   own->latest_ = &*place;
 }
 
-uint32_t Shortcuts::forget(Mapping& mapping) {
-  const uint64_t life = mapping.life.load(std::memory_order_relaxed);
+template <class IsMeant>
+uint32_t Shortcuts::end(SubBlocks::Tag& life_word, IsMeant is_meant) {
+  const uint64_t life = life_word.load(std::memory_order_relaxed);
   const uint64_t who = who_of(life);
   if (who == kNobody) return 0;
   // The new life keeps who remembered the old one until nobody was seen inside: whoever is refused comes
   // again, and must look again.
-  mapping.life.store(with(next(life), who), std::memory_order_release);
+  life_word.store(with(next(life), who), std::memory_order_release);
   uint32_t users = 0;
   if (own_ == nullptr || who != own_->number_ || who == kSeveral) {  // else this thread alone, and it is here
     users = os::process_barrier() ? 0 : 1;                           // without it nothing is certain
     for (Shortcuts* at = g_first.load(std::memory_order_acquire); at != nullptr; at = at->next_)
-      if (at->used_.load(std::memory_order_acquire) == &mapping) ++users;
+      if (const SubBlocks::Tag* used = at->used_.load(std::memory_order_acquire); used != nullptr)
+        users += is_meant(used) ? 1 : 0;
   }
-  if (users == 0) mapping.life.store(next(life), std::memory_order_release);
+  if (users == 0) life_word.store(next(life), std::memory_order_release);
   return users;
+}
+
+uint32_t Shortcuts::forget(Mapping& mapping) {
+  const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed);
+  return end(mapping.life, [&](const SubBlocks::Tag* used) {
+    return used == &mapping.life || (blocks != nullptr && blocks->has_tag(used));
+  });
+}
+
+uint32_t Shortcuts::forget(BlockUsers& users) {
+  return end(users.life, [&](const SubBlocks::Tag* used) { return used == &users.life; });
 }
 
 }  // namespace plat::vmm

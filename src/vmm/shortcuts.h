@@ -30,7 +30,7 @@ class Shortcuts {
     device::Bank* bank = nullptr;
     const Mapping* mapping = nullptr;
     uint64_t life = 0;
-    const std::atomic<uint64_t>* tag = nullptr;
+    const SubBlocks::Tag* tag = nullptr;
     uint64_t tag_value = 0;
 
     bool covers(uint64_t who, Va va) const { return owner == who && va.value - start < end - start; }
@@ -52,7 +52,7 @@ class Shortcuts {
       }
       const uint64_t offset = va.value & (core::kPageBytes - 1);
       if (size_bytes > known->end - va.value || size_bytes > core::kPageBytes - offset) return;
-      own->used_.store(known->mapping, std::memory_order_relaxed);
+      own->used_.store(known->tag, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor is told by who takes it down
       used_by_ = own;
       if (known->mapping->life.load(std::memory_order_acquire) != known->life ||
@@ -83,19 +83,24 @@ class Shortcuts {
   // The mapping is closed to all others: forgets it everywhere. How many threads use it at this moment; while
   // there are any, it is still theirs, and asking again gives the same answer.
   static uint32_t forget(Mapping& mapping);
+  // The same for one block among others, closed to all others too.
+  static uint32_t forget(BlockUsers& users);
 
  private:
   static uint64_t owner_of(const AddressSpace& space, uint32_t device) {
     return space.serial() << 32 | device;
   }
   const Shortcut* find(uint64_t who, Va va);
+  // Ends the life; how many threads use a tag that is one of those meant.
+  template <class IsMeant>
+  static uint32_t end(SubBlocks::Tag& life, IsMeant is_meant);
   // A thread takes one at its first copy and leaves it to another when it ends.
   static Shortcuts* claim();
   friend struct ShortcutsEnd;
 
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Shortcuts* own_;
 
-  alignas(64) std::atomic<const Mapping*> used_{nullptr};
+  alignas(64) std::atomic<const SubBlocks::Tag*> used_{nullptr};  // of the block, or a life
   const Shortcut* latest_ = &table_[0];
   Shortcuts* next_ = nullptr;
   std::atomic<bool> claimed_{true};

@@ -23,8 +23,10 @@ Error hole(const AddressSpace& space, Va start, uint64_t size_bytes, Va at, cons
                            start.value + size_bytes, size_bytes, at.value, at - start, describe(space, at))};
 }
 
-// Whether the range is inside what was allocated as one. The mapping is pinned.
-Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const char* parameter) {
+// Whether the range is inside what was allocated as one, which is counted in `users` then. The mapping is
+// pinned.
+Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const char* parameter,
+                          BlockUsers*& users) {
   const uint64_t mapping_start = mapping.start.load(std::memory_order_relaxed);
   const uint64_t mapping_size = mapping.size_bytes.load(std::memory_order_relaxed);
   if (at != start)  // the range began in a mapping of the client's and runs into memory of another kind
@@ -34,11 +36,12 @@ Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const
   SubBlocks::Block block{Va{mapping_start}, mapping_size};
   if (const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed)) {
     const auto found = blocks->block_at(at);
-    if (!found)
+    if (!found || !pin(*found))
       return fail(RuleId::CopyFreed, parameter,
                   "[{:#x}, {:#x}): no live block is at {:#x}, in the device memory of {} at {:#x}",
                   start.value, end.value, at.value, format_bytes(mapping_size), mapping_start);
     block = *found;
+    users = found->users;
   }
   const uint64_t offset = at - block.start;
   const uint64_t size_bytes = end - at;
@@ -95,7 +98,7 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
                      mapping.size_bytes.load(std::memory_order_relaxed),
                      mapping.start.load(std::memory_order_relaxed));
     else if (mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
-      allowed = check_allocation(mapping, start, at, end, parameter);
+      allowed = check_allocation(mapping, start, at, end, parameter, range.block_);
     if (!allowed) [[unlikely]] {
       unpin_one(mapping);
       return forward(allowed.error());
@@ -107,6 +110,7 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
 }
 
 void PinnedRange::unpin(Va end) {
+  vmm::unpin(std::exchange(block_, nullptr));
   for (Va at = start_; at < end;) {
     const Mapping& mapping = space_->live_mapping(space_->entry(at).mapping());
     at = Va{mapping.start.load(std::memory_order_relaxed) +

@@ -19,11 +19,15 @@ class PinnedRange {
 
   PinnedRange() = default;
   PinnedRange(PinnedRange&& other) noexcept
-      : space_(other.space_), start_(other.start_), end_(std::exchange(other.end_, other.start_)) {}
+      : space_(other.space_),
+        start_(other.start_),
+        end_(std::exchange(other.end_, other.start_)),
+        block_(std::exchange(other.block_, nullptr)) {}
   PinnedRange& operator=(PinnedRange&& other) noexcept {
     std::swap(space_, other.space_);
     std::swap(start_, other.start_);
     std::swap(end_, other.end_);
+    std::swap(block_, other.block_);
     return *this;
   }
   PinnedRange(const PinnedRange&) = delete;
@@ -52,7 +56,23 @@ class PinnedRange {
   const AddressSpace* space_ = nullptr;
   Va start_;
   Va end_;
+  BlockUsers* block_ = nullptr;  // that the range lies in, if it counts its users
 };
+
+// Counts one more user of a block that was found, unless it is gone by now. Whoever frees it takes the tag
+// first and looks at the count then; both are read and written in one order for all threads, so that one of
+// the two sees the other.
+inline bool pin(const SubBlocks::Block& block) {
+  if (block.users == nullptr) return true;
+  block.users->counted.fetch_add(1, std::memory_order_seq_cst);
+  if (block.tag->load(std::memory_order_seq_cst) == block.tag_value) [[likely]]
+    return true;
+  block.users->counted.fetch_sub(1, std::memory_order_release);
+  return false;
+}
+inline void unpin(BlockUsers* users) {
+  if (users != nullptr) users->counted.fetch_sub(1, std::memory_order_release);
+}
 
 // Whether the mapping's memory may be used by the device, or through its owner.
 inline bool may_access(const Mapping& mapping, uint32_t device) {
@@ -82,6 +102,7 @@ class PagePin {
   PagePin(const PagePin&) = delete;
   PagePin& operator=(const PagePin&) = delete;
   ~PagePin() {
+    if (block_) unpin(block_->users);
     if (mapping_ != nullptr) mapping_->users.fetch_sub(1, std::memory_order_release);
   }
 
@@ -96,8 +117,10 @@ class PagePin {
   bool holds(Va start, uint64_t size_bytes) {
     const SubBlocks* blocks = mapping_->sub_blocks.load(std::memory_order_relaxed);
     if (blocks == nullptr) return true;
-    block_ = blocks->block_at(start);
-    return block_ && size_bytes <= block_->size_bytes - (start - block_->start);
+    const auto found = blocks->block_at(start);
+    if (!found || size_bytes > found->size_bytes - (start - found->start) || !pin(*found)) return false;
+    block_ = found;
+    return true;
   }
 
   const Mapping* mapping_ = nullptr;

@@ -101,6 +101,137 @@ TEST_P(BusyTest, LargeBlockOfSeveralStays) {
   });
 }
 
+// A block in small pages: its neighbours in the same page live on, and it goes only without the copy.
+TEST_P(BusyTest, SmallBlockStays) {
+  on_a_machine([] {
+    void* neighbour = nullptr;
+    void* memory = nullptr;
+    for (void** block : {&neighbour, &memory})
+      EXPECT_EQ(aclrtMalloc(block, 4096, ACL_MEM_MALLOC_NORMAL_ONLY), ACL_SUCCESS);
+    expect_kept(memory, GetParam(), [&] {
+      const aclError code = aclrtFree(memory);
+      void* next = nullptr;  // the place of the block is not given to others
+      EXPECT_EQ(aclrtMalloc(&next, 4096, ACL_MEM_MALLOC_NORMAL_ONLY), ACL_SUCCESS);
+      EXPECT_TRUE(next != memory || code == ACL_SUCCESS);
+      EXPECT_EQ(aclrtFree(next), ACL_SUCCESS);
+      return code;
+    });
+    EXPECT_EQ(aclrtFree(neighbour), ACL_SUCCESS);
+  });
+}
+
+// Who frees one of them is not held up by a copy with another.
+TEST_P(BusyTest, NeighbourOfSmallBlockGoes) {
+  on_a_machine([] {
+    void* blocks[3] = {};
+    for (void*& block : blocks) EXPECT_EQ(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_NORMAL_ONLY), ACL_SUCCESS);
+    HeldCopy copy(blocks[1], 64, GetParam());
+    EXPECT_EQ(aclrtFree(blocks[0]), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(blocks[2]), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(blocks[1]), kBusy);
+    EXPECT_EQ(copy.let_go(), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFree(blocks[1]), ACL_SUCCESS) << aclGetRecentErrMsg();
+  });
+}
+
+// A reset says nothing of what it could not take back; it stays until a later one.
+TEST_P(BusyTest, ResetLeavesItAlone) {
+  on_a_machine([] {
+    const std::function<void*()> makers[] = {
+        [] { return map_new(2_MiB); },
+        [] {
+          void* block = nullptr;
+          (void)aclrtMalloc(&block, 2_MiB, ACL_MEM_MALLOC_HUGE_ONLY);
+          return block;
+        },
+        [] {
+          void* block = nullptr;
+          (void)aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_NORMAL_ONLY);
+          return block;
+        },
+    };
+    const auto reset = [] {
+      EXPECT_EQ(aclrtResetDeviceForce(0), ACL_SUCCESS);
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    };
+    for (const auto& make : makers) {
+      SCOPED_TRACE(&make - makers);
+      HeldCopy copy(make(), 64, GetParam());
+      for (int attempt = 0; attempt < 3; ++attempt) {
+        reset();
+        EXPECT_GE(used_bytes(), 4096u);
+      }
+      {
+        const Others others;
+        EXPECT_EQ(copy.let_go(), ACL_SUCCESS);
+        others.expect_untouched();
+      }
+      reset();
+      EXPECT_EQ(used_bytes(), 0u);
+    }
+  });
+}
+
+// A pool keeps a segment that a copy still uses, although the block was freed in the order of its stream.
+TEST_P(BusyTest, PoolsKeepTheSegment) {
+  on_a_machine([] {
+    aclrtMemPoolProps props{};
+    props.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+    aclrtMemPool pool = nullptr;
+    aclrtStream stream = nullptr;
+    void* memory = nullptr;
+    EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolCreate(&pool, &props), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemPoolMallocAsync(&memory, 2_MiB, pool, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    HeldCopy copy(memory, 64, GetParam());
+    EXPECT_EQ(aclrtMemPoolFreeAsync(memory, stream), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      EXPECT_EQ(aclrtMemPoolTrimTo(pool, 0), ACL_SUCCESS);
+      EXPECT_EQ(used_bytes(), 2_MiB);
+    }
+    {
+      const Others others;
+      EXPECT_EQ(copy.let_go(), ACL_SUCCESS);
+      others.expect_untouched();
+    }
+    EXPECT_EQ(aclrtMemPoolTrimTo(pool, 0), ACL_SUCCESS);
+    EXPECT_EQ(used_bytes(), 0u);
+  });
+}
+
+// A key that was imported is not closed while a copy uses what it stands for.
+TEST_P(BusyTest, ImportStays) {
+  Peer test([](Channel&) {
+    const Machine machine("16MiB");
+    Peer exporter([](Channel& channel) {
+      EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      void* block = nullptr;
+      char key[65] = {};
+      EXPECT_EQ(aclrtMalloc(&block, 2_MiB, ACL_MEM_MALLOC_HUGE_ONLY), ACL_SUCCESS);
+      EXPECT_EQ(aclrtIpcMemGetExportKey(block, 2_MiB, key, sizeof key, 1), ACL_SUCCESS);
+      channel.send_text(key);
+      channel.receive();
+      EXPECT_EQ(aclrtFree(block), ACL_SUCCESS);
+      channel.send(0);
+      channel.receive();
+    });
+    const std::string key = exporter.channel().receive_text();
+    EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    void* memory = nullptr;
+    EXPECT_EQ(aclrtIpcMemImportByKey(&memory, key.c_str(), 0), ACL_SUCCESS) << aclGetRecentErrMsg();
+    exporter.channel().send(0);
+    exporter.channel().receive();
+    expect_kept(memory, GetParam(), [&] { return aclrtIpcMemClose(key.c_str()); });
+    exporter.channel().send(0);
+    EXPECT_TRUE(exporter.join());
+  });
+  EXPECT_TRUE(test.join());
+}
+
 INSTANTIATE_TEST_SUITE_P(Copy, BusyTest, ::testing::Values(Kept::Noted, Kept::Counted),
                          [](const auto& kept) { return kept.param == Kept::Noted ? "Noted" : "Counted"; });
 
