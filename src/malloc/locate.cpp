@@ -5,6 +5,11 @@
 
 namespace plat::memory {
 
+namespace {
+// Blocks have whole pages: the rest of the last one is theirs too.
+Va page_around(Va va) { return Va{align_down(va.value, kNormalPageBytes)}; }
+}  // namespace
+
 bool Locator::is_client_mapping(Va va) const {
   const vmm::AddressSpace& space = devices_.vmm().space();
   const vmm::PageEntry entry = space.entry(va);
@@ -13,7 +18,7 @@ bool Locator::is_client_mapping(Va va) const {
 }
 
 std::optional<uint64_t> Locator::page_bytes(Va va) const {
-  if (const auto block = devices_.find(va)) return memory::page_bytes(block->pages);
+  if (const auto block = devices_.find(page_around(va))) return memory::page_bytes(block->pages);
   vmm::Vmm& vmm = devices_.vmm();
   const std::lock_guard lock(vmm.mutex());
   const vmm::PageEntry entry = vmm.space().entry(va);
@@ -26,7 +31,8 @@ std::optional<uint64_t> Locator::page_bytes(Va va) const {
 }
 
 Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
-  if (const auto block = devices_.find(va)) return vmm::SubBlocks::Block{block->start, block->charged_bytes};
+  if (const auto block = devices_.find(page_around(va)))
+    return vmm::SubBlocks::Block{block->start, block->charged_bytes};
   vmm::Vmm& vmm = devices_.vmm();
   const std::lock_guard lock(vmm.mutex());
   const bool valid = va.value >> core::kAddressBits == 0;
@@ -41,8 +47,9 @@ Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
   // Pools cut their memory themselves.
   if (blocks != nullptr)
     if (const auto block = blocks->block_at(va)) return *block;
-  return fail(RuleId::AddressRangeUnknown, "ptr", "{:#x} is {}", va.value,
-              valid ? vmm::describe(vmm.space(), va) : "no address");
+  const std::string known = blocks == nullptr ? "" : devices_.history().tell(va);
+  return fail(RuleId::AddressRangeUnknown, "ptr", "{:#x} is {}{}{}", va.value,
+              valid ? vmm::describe(vmm.space(), va) : "no address", known.empty() ? "" : "; ", known);
 }
 
 }  // namespace plat::memory

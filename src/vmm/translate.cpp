@@ -60,10 +60,14 @@ std::string describe(const AddressSpace& space, Va va) {
   if (range == nullptr) return "no device memory";
   const uint64_t range_start = range->start.load(std::memory_order_acquire);
   const uint64_t range_size = range->size_bytes.load(std::memory_order_acquire);
-  return fmt::format(
-      "{} (offset {} of the reservation of {} at {:#x})",
-      space.entry(va).tag() == PageEntry::Mapped ? "being unmapped" : "reserved, but nothing is mapped there",
-      va.value - range_start, format_bytes(range_size), range_start);
+  const PageEntry entry = space.entry(va);
+  const char* what = "reserved, but nothing is mapped there";
+  if (entry.tag() == PageEntry::Mapped) {
+    const bool closing = space.live_mapping(entry.mapping()).users.load(std::memory_order_relaxed) < 0;
+    what = closing ? "being unmapped" : "in no block that is allocated now";
+  }
+  return fmt::format("{} (offset {} of the reservation of {} at {:#x})", what, va.value - range_start,
+                     format_bytes(range_size), range_start);
 }
 
 Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint64_t size_bytes,
