@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "os/signal_chain.h"
 #include "stream/queue.h"
 #include "stream/scheduler.h"
 #include "stream/timers.h"
@@ -154,6 +155,7 @@ class SeededScheduler final : public HostedScheduler {
   }
 
   void watch() {
+    os::unblock_faults();
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       if (ready_.empty() && !timers_.next()) {

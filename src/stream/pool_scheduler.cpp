@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "os/signal_chain.h"
 #include "stream/queue.h"
 #include "stream/scheduler.h"
 #include "stream/timers.h"
@@ -101,6 +102,7 @@ class PoolScheduler final : public Scheduler {
   }
 
   void work() {
+    os::unblock_faults();
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       if (auto due = timers_.take(Clock::now()); !due.empty()) {

@@ -11,13 +11,13 @@
 #include <cstring>
 #include <mutex>
 
+#include "os/signal_chain.h"
+
 namespace plat::vmm {
 
 namespace {
 
 std::atomic<const Vmm*> watched{nullptr};
-struct sigaction previous_segv;
-struct sigaction previous_bus;
 
 class Line {
  public:
@@ -168,26 +168,13 @@ void explain(const Vmm& vmm, int signal, uint64_t address, const void* context) 
   print_stack();
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  const int saved_errno = errno;
+// Only says what happened: the program, a sanitizer or the default decides what comes of it.
+bool on_fault(int signal, siginfo_t* info, void* context) {
   const Vmm* vmm = watched.load(std::memory_order_acquire);
   // A fault that a process sent (kill) has no address.
   if (vmm != nullptr && info->si_code > 0)
     explain(*vmm, signal, reinterpret_cast<uint64_t>(info->si_addr), context);
-  errno = saved_errno;
-  const struct sigaction& previous = signal == SIGBUS ? previous_bus : previous_segv;
-  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-    // Give the signal its default back and return: the same instruction faults again, and the core shows the
-    // true place.
-    struct sigaction fallback {};
-    fallback.sa_handler = SIG_DFL;
-    sigaction(signal, &fallback, nullptr);
-    if (info->si_code <= 0) raise(signal);
-  } else {
-    previous.sa_handler(signal);
-  }
+  return false;
 }
 
 }  // namespace
@@ -198,12 +185,8 @@ void explain_host_faults(const Vmm& vmm) {
   std::call_once(installed, [] {
     void* frame = nullptr;
     backtrace(&frame, 1);  // loads the unwinder now, where allocating is still allowed
-    struct sigaction action {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous_segv);
-    sigaction(SIGBUS, &action, &previous_bus);
+    os::put_in_front(SIGSEGV, on_fault);
+    os::put_in_front(SIGBUS, on_fault);
   });
 }
 

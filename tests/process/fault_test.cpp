@@ -164,6 +164,33 @@ TEST(HostFault, HandlerOfTheProgramStillGetsItsFaults) {
   EXPECT_NE(ending.output.find("VMM-Host-dereference"), std::string::npos) << ending.output;
 }
 
+// A handler that asked for one fault gets one: the second, after the same report, is the end.
+TEST(HostFault, HandlerForOneFaultGetsOne) {
+  const Ending ending = run([] {
+    struct sigaction action {};
+    action.sa_handler = jump;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGSEGV, &action, nullptr);
+    aclrtSetDevice(0);
+    auto* memory = static_cast<volatile char*>(map_new(2_MiB));
+    if (sigsetjmp(resume_here, 1) == 0) memory[0] = 1;
+    memory[0] = 1;
+    _exit(42);
+  });
+  EXPECT_TRUE(WIFSIGNALED(ending.status)) << ending.status << ending.output;
+}
+
+TEST(HostFault, IgnoredSignalOfAProcessStaysIgnored) {
+  const Ending ending = run([] {
+    signal(SIGSEGV, SIG_IGN);
+    aclrtSetDevice(0);
+    kill(getpid(), SIGSEGV);
+    kill(getpid(), SIGSEGV);
+    _exit(42);
+  });
+  EXPECT_TRUE(WIFEXITED(ending.status) && WEXITSTATUS(ending.status) == 42) << ending.status << ending.output;
+}
+
 TEST(HostFault, AllowedAccessDoesNotFault) {
   const Ending ending = run([] {
     setenv("PLAT_HOST_ACCESS", "allow", 1);
