@@ -11,7 +11,9 @@ namespace plat::memory {
 
 #if defined(__x86_64__)
 
-void copy_past_caches(std::byte* target, const std::byte* source, size_t size_bytes) {
+void copy_past_caches(void* to_start, const void* from_start, size_t size_bytes) {
+  auto* target = static_cast<std::byte*>(to_start);
+  const auto* source = static_cast<const std::byte*>(from_start);
   constexpr size_t kLine = 64;
   constexpr size_t kAhead = 512;  // bytes that are fetched before they are needed
   const size_t head = (kLine - reinterpret_cast<uintptr_t>(target) % kLine) % kLine;
@@ -40,41 +42,9 @@ void copy_past_caches(std::byte* target, const std::byte* source, size_t size_by
   std::memcpy(target, source, size_bytes);
 }
 
-namespace {
-
-[[gnu::target("avx")]] void copy_by_avx(std::byte* target, const std::byte* source, size_t size_bytes) {
-  constexpr size_t kStep = 128;
-  for (; size_bytes >= kStep; size_bytes -= kStep, target += kStep, source += kStep) {
-    const auto* from = reinterpret_cast<const __m256i*>(source);
-    auto* to = reinterpret_cast<__m256i*>(target);
-    const __m256i a = _mm256_loadu_si256(from);
-    const __m256i b = _mm256_loadu_si256(from + 1);
-    const __m256i c = _mm256_loadu_si256(from + 2);
-    const __m256i d = _mm256_loadu_si256(from + 3);
-    _mm256_storeu_si256(to, a);
-    _mm256_storeu_si256(to + 1, b);
-    _mm256_storeu_si256(to + 2, c);
-    _mm256_storeu_si256(to + 3, d);
-  }
-  if (size_bytes != 0) std::memcpy(target, source, size_bytes);
-}
-
-}  // namespace
-
-void copy_by_vectors(std::byte* target, const std::byte* source, size_t size_bytes) {
-  if (__builtin_cpu_supports("avx"))
-    copy_by_avx(target, source, size_bytes);
-  else
-    std::memcpy(target, source, size_bytes);
-}
-
 #else
 
-void copy_past_caches(std::byte* target, const std::byte* source, size_t size_bytes) {
-  std::memcpy(target, source, size_bytes);
-}
-
-void copy_by_vectors(std::byte* target, const std::byte* source, size_t size_bytes) {
+void copy_past_caches(void* target, const void* source, size_t size_bytes) {
   std::memcpy(target, source, size_bytes);
 }
 

@@ -146,9 +146,10 @@ Result<> Copies::queue_staged(const CopyRequest& copy, const Queue& queue) const
     return fail(RuleId::CopyDirection, "kind",
                 "kind is 5 (host to buffer to device), src ({:#x}) is {}, dst ({:#x}) is {}",
                 copy.source.value, name_of(from.place), copy.target.value, name_of(to.place));
-  const auto* first = static_cast<const std::byte*>(pointer_of(copy.source));
+  std::vector<std::byte> staged(copy.size_bytes);
+  PLAT_TRY(mover_.copy(va_of(staged.data()), copy.source, copy.size_bytes, queue.device));
   return queue.give([mover = &mover_, target = copy.target, device = queue.device, function = calling(),
-                     bytes = std::vector<std::byte>(first, first + copy.size_bytes)]() -> Result<> {
+                     bytes = std::move(staged)]() -> Result<> {
     return queued(function, [&] { return mover->copy(target, va_of(bytes.data()), bytes.size(), device); });
   });
 }

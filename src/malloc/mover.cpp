@@ -1,12 +1,14 @@
 #include "malloc/mover.h"
 
-#include <sys/mman.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "base/text.h"
 #include "device/report.h"
+#include "malloc/bulk.h"
+#include "os/memory.h"
 #include "rules/rules.h"
 
 namespace plat::memory {
@@ -77,15 +79,20 @@ class Walk {
   Chunk left_;
 };
 
-void copy_bytes(std::byte* target, const std::byte* source, uint64_t size_bytes, uint64_t total_bytes) {
+bool copy_bytes(std::byte* target, const std::byte* source, uint64_t size_bytes, uint64_t total_bytes) {
   if (total_bytes >= kBulkBytes && size_bytes < kBulkBytes)
-    copy_past_caches(target, source, size_bytes);
-  else
-    std::memcpy(target, source, size_bytes);
+    return os::call(copy_past_caches, target, source, size_bytes);
+  return os::copy(target, source, size_bytes);
 }
 
-// The first write to a page. Writing through the file saves the page faults of a write through memory.
-Result<> write_cold(const Chunk& chunk, const std::byte* source) {
+void fill_with_words(void* target, const void* value, size_t size_bytes) {
+  std::fill_n(static_cast<uint32_t*>(target), size_bytes / sizeof(uint32_t),
+              *static_cast<const uint32_t*>(value));
+}
+
+// The first write to a page. False after a fault. Writing through the file saves the page faults of a write
+// through memory.
+Result<bool> write_cold(const Chunk& chunk, const std::byte* source) {
   PLAT_TRY(chunk.bank->commit(chunk.page));
   uint64_t done = 0;
   device::Ledger& ledger = chunk.bank->ledger();
@@ -98,8 +105,7 @@ Result<> write_cold(const Chunk& chunk, const std::byte* source) {
       done += static_cast<uint64_t>(written);
     }
   }
-  if (done < chunk.size_bytes) std::memcpy(chunk.memory() + done, source + done, chunk.size_bytes - done);
-  return {};
+  return os::copy(chunk.memory() + done, source + done, chunk.size_bytes - done);
 }
 
 }  // namespace
@@ -166,13 +172,36 @@ Result<> Mover::check_peers(Va target, Va source) const {
 // For an address that stands for device memory and is none: whether it is memory at all.
 Result<> Mover::probe(Va start, uint64_t size_bytes, const char* parameter) const {
   const uint64_t first = align_down(start.value, kNormalPageBytes);
-  if (size_bytes <= UINT64_MAX - start.value &&
-      msync(pointer_of(Va{first}), start.value + size_bytes - first, MS_ASYNC) == 0)
+  if (size_bytes <= UINT64_MAX - start.value && os::is_mapped(first, start.value + size_bytes - first))
     return {};
   return forward(
       explain(Error{RuleId::CopyHostAddress, parameter,
                     fmt::format("nothing is mapped in [{:#x}, +{} bytes)", start.value, size_bytes)},
               start, size_bytes));
+}
+
+// The fault that has just ended a copy, on the side that is the host's.
+Error Mover::blame_fault(Va start, uint64_t size_bytes, const char* parameter) const {
+  const os::Fault fault = os::last_fault();
+  const bool on_host = fault.address == 0 || fault.address - start.value < size_bytes;
+  if (!on_host)
+    return Error{RuleId::OutOfHostMemory, parameter,
+                 fmt::format("the machine has no memory for the device's side of the {} bytes", size_bytes)};
+  const uint64_t page = align_down(fault.address, kNormalPageBytes);
+  const char* what = fault.signal == SIGBUS                  ? "has no memory behind it"
+                     : fault.address == 0                    ? "is no address"
+                     : os::is_mapped(page, kNormalPageBytes) ? "is mapped without the access it needs"
+                                                             : "is not mapped";
+  return explain(Error{RuleId::CopyHostAddress, parameter,
+                       fmt::format("[{:#x}, +{} bytes): {:#x}, at offset {}, {}", start.value, size_bytes,
+                                   fault.address == 0 ? start.value : fault.address,
+                                   fault.address == 0 ? 0 : fault.address - start.value, what)},
+                 start, size_bytes);
+}
+
+Error Mover::blame_fault(Va target, Va source, uint64_t size_bytes) const {
+  const bool in_target = os::last_fault().address - target.value < size_bytes;
+  return blame_fault(in_target ? target : source, size_bytes, in_target ? "dst" : "src");
 }
 
 Result<> Mover::check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
@@ -194,9 +223,7 @@ bool Mover::copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t dev
   if (!owner.is_committed(pin.page())) return false;
   vmm::Shortcuts::remember(space, pin.mapping(), device, owner, pin.block());
   std::byte* memory = owner.page_memory(pin.page()) + (on_device.value & (kPageBytes - 1));
-  to_device ? copy_in_cache(memory, host(source), size_bytes)
-            : copy_in_cache(host(target), memory, size_bytes);
-  return true;
+  return to_device ? os::copy(memory, host(source), size_bytes) : os::copy(host(target), memory, size_bytes);
 }
 
 Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const {
@@ -223,32 +250,38 @@ Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device,
     PLAT_ASSIGN(range, take(source, size_bytes, device, "src"));
     return read(host(target), range);
   }
-  std::memmove(host(target), host(source), size_bytes);
+  if (!os::move(host(target), host(source), size_bytes))
+    return forward(blame_fault(target, source, size_bytes));
   return {};
 }
 
 Result<> Mover::write(const PinnedRange& range, const std::byte* source) const {
   const uint64_t total = range.size_bytes();
+  const std::byte* at = source;
   for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
     const Chunk chunk = walk.next();
-    if (chunk.cold)
-      PLAT_TRY(write_cold(chunk, source));
-    else
-      copy_bytes(chunk.memory(), source, chunk.size_bytes, total);
-    source += chunk.size_bytes;
+    bool done = false;
+    if (chunk.cold) {
+      PLAT_ASSIGN(written, write_cold(chunk, at));
+      done = written;
+    } else {
+      done = copy_bytes(chunk.memory(), at, chunk.size_bytes, total);
+    }
+    if (!done) return forward(blame_fault(va_of(source), total, "src"));
+    at += chunk.size_bytes;
   }
   return {};
 }
 
 Result<> Mover::read(std::byte* target, const PinnedRange& range) const {
   const uint64_t total = range.size_bytes();
+  std::byte* at = target;
   for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
     const Chunk chunk = walk.next();
-    if (chunk.cold)
-      std::memset(target, 0, chunk.size_bytes);
-    else
-      copy_bytes(target, chunk.memory(), chunk.size_bytes, total);
-    target += chunk.size_bytes;
+    const bool done = chunk.cold ? os::fill(at, 0, chunk.size_bytes)
+                                 : copy_bytes(at, chunk.memory(), chunk.size_bytes, total);
+    if (!done) return forward(blame_fault(va_of(target), total, "dst"));
+    at += chunk.size_bytes;
   }
   return {};
 }
@@ -287,13 +320,14 @@ Result<> Mover::copy_2d(const Area& area, uint32_t device, Claim claim) const {
 Result<> Mover::fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t device) const {
   if (locator_.is_device_address(target))
     return fill_pattern(target, size_bytes, value * 0x01010101u, device);
-  std::memset(host(target), value, size_bytes);
+  if (!os::fill(host(target), value, size_bytes)) return forward(blame_fault(target, size_bytes, "devPtr"));
   return {};
 }
 
 Result<> Mover::fill_words(Va target, uint64_t count, uint32_t value, uint32_t device) const {
   if (locator_.is_device_address(target)) return fill_pattern(target, count * sizeof(value), value, device);
-  std::fill_n(reinterpret_cast<uint32_t*>(host(target)), count, value);
+  if (!os::call(fill_with_words, host(target), &value, count * sizeof(value)))
+    return forward(blame_fault(target, count * sizeof(value), "ptr"));
   return {};
 }
 

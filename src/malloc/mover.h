@@ -3,13 +3,13 @@
 // Addresses tell by themselves whether they are of a device. A device range is checked and pinned as a whole
 // before the first byte moves; memory is then reached through the bank. A page that was never written reads
 // as zeros without taking memory, and takes it when it is first written. An address of the host is used as
-// it is.
+// it is; if nothing is there, the fault becomes the error of the copy (os/guard.h).
 #pragma once
 
 #include <functional>
 
-#include "malloc/bulk.h"
 #include "malloc/locate.h"
+#include "os/guard.h"
 #include "vmm/shortcuts.h"
 #include "vmm/translate.h"
 
@@ -31,7 +31,7 @@ class Mover {
     return copy(target, source, size_bytes, device, Claim{});
   }
   // The same for the common case, between the host and one page of a device. False when it is another one, or
-  // anything is wrong with it; then nothing was done.
+  // anything is wrong with it, a fault on the way included: copy() does it again and tells.
   bool copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t device, Claim claim) const;
   // And for a page that this thread has used before; see vmm/shortcuts.h. In line: this is what short copies
   // cost.
@@ -40,15 +40,13 @@ class Mover {
     if (!claim.source_on_device && !space.is_device_address(source)) {
       const vmm::Shortcuts::Use use(space, target, size_bytes, device);
       if (use.memory() != nullptr) [[likely]] {
-        copy_in_cache(use.memory(), host(source), size_bytes);
-        return true;
+        return os::copy(use.memory(), host(source), size_bytes);
       }
     }
     if (!claim.target_on_device && !space.is_device_address(target)) {
       const vmm::Shortcuts::Use use(space, source, size_bytes, device);
       if (use.memory() != nullptr) [[likely]] {
-        copy_in_cache(host(target), use.memory(), size_bytes);
-        return true;
+        return os::copy(host(target), use.memory(), size_bytes);
       }
     }
     return false;
@@ -80,6 +78,8 @@ class Mover {
   Result<vmm::PinnedRange> take(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const;
   Error explain(Error error, Va start, uint64_t size_bytes) const;
   Result<> probe(Va start, uint64_t size_bytes, const char* parameter) const;
+  Error blame_fault(Va start, uint64_t size_bytes, const char* parameter) const;
+  Error blame_fault(Va target, Va source, uint64_t size_bytes) const;
   Result<> write(const vmm::PinnedRange& range, const std::byte* source) const;
   Result<> read(std::byte* target, const vmm::PinnedRange& range) const;
   Result<> move(const vmm::PinnedRange& target, const vmm::PinnedRange& source) const;

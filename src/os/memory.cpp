@@ -38,6 +38,10 @@ void release_address(uint64_t address, uint64_t size_bytes) {
   munmap(reinterpret_cast<void*>(address), size_bytes);
 }
 
+bool is_mapped(uint64_t address, uint64_t size_bytes) {
+  return msync(reinterpret_cast<void*>(address), size_bytes, MS_ASYNC) == 0;
+}
+
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
   void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
                      static_cast<off_t>(offset));

@@ -12,6 +12,9 @@ namespace plat::os {
 uint64_t reserve_address(uint64_t address, uint64_t size_bytes);
 void release_address(uint64_t address, uint64_t size_bytes);
 
+// Whether something is mapped in all of the range, which starts at a page.
+bool is_mapped(uint64_t address, uint64_t size_bytes);
+
 // Whether fixed addresses may be asked for: ThreadSanitizer ends a process that does.
 bool fixed_addresses_allowed();
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "os/guard.h"
 #include "os/signal_chain.h"
 
 namespace plat::vmm {
@@ -168,8 +169,10 @@ void explain(const Vmm& vmm, int signal, uint64_t address, const void* context) 
   print_stack();
 }
 
-// Only says what happened: the program, a sanitizer or the default decides what comes of it.
+// Of the program's own faults it only says what happened: the program, a sanitizer or the default decides
+// what comes of them.
 bool on_fault(int signal, siginfo_t* info, void* context) {
+  if (os::recover(signal, info, context)) return true;
   const Vmm* vmm = watched.load(std::memory_order_acquire);
   // A fault that a process sent (kill) has no address.
   if (vmm != nullptr && info->si_code > 0)

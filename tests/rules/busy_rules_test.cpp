@@ -25,8 +25,8 @@ void hold_copy(int) {
 RULE_BROKEN(UnmapBusy) {
   sem_init(&copy_has_begun, 0, 0);
   sem_init(&copy_may_go_on, 0, 0);
-  signal(SIGSEGV, hold_copy);
   Memory m;
+  signal(SIGSEGV, hold_copy);  // after the device is open: in front of the library's own
   m.map();
   source_page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   EXPECT_OK(

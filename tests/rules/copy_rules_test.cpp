@@ -1,4 +1,9 @@
 // The rules of copies, fills, values and cache operations.
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <vector>
 
 #include "rules/memory_fixture.h"
@@ -93,9 +98,89 @@ RULE_KEPT(CopyAccess) {
   EXPECT_OK(b.to(b.va, 16));
 }
 
+// Host memory that is not there, of every kind: a page that is gone, one that cannot be touched, one that can
+// only be read, and the end of a file.
+struct Holes : Buffers {
+  static constexpr size_t kBytes = 3 * 4096;
+  char* gone = map();
+  char* closed = map();
+  char* read_only = map();
+  char* no_file = nullptr;
+  Holes() {
+    munmap(gone, kBytes);
+    mprotect(closed, kBytes, PROT_NONE);
+    mprotect(read_only, kBytes, PROT_READ);
+    const int file = memfd_create("short", 0);
+    EXPECT_EQ(ftruncate(file, 0), 0);
+    no_file = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    close(file);
+  }
+  static char* map() {
+    return static_cast<char*>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+};
+
 RULE_BROKEN(CopyHostAddress) {
-  Buffers b;
+  Holes b;
   EXPECT_BREAKS(b.to(reinterpret_cast<void*>(0x1000), 16));
+  for (const bool warm : {false, true}) {
+    if (warm) EXPECT_OK(b.to(b.device, 8192));
+    for (const size_t size : {1, 64, 4096, 8192}) {
+      for (char* hole : {b.gone, b.closed, b.no_file}) {
+        EXPECT_BREAKS(aclrtMemcpy(b.device, size, hole, size, ACL_MEMCPY_HOST_TO_DEVICE));
+        EXPECT_BREAKS(aclrtMemcpyAsync(b.device, size, hole, size, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
+        EXPECT_BREAKS(aclrtMemcpy(b.host.data(), size, hole, size, ACL_MEMCPY_HOST_TO_HOST));
+        EXPECT_BREAKS(
+            aclrtMemcpyAsync(b.device, size, hole, size, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, b.stream));
+      }
+      for (char* hole : {b.gone, b.closed, b.no_file, b.read_only}) {
+        EXPECT_BREAKS(aclrtMemcpy(hole, size, b.device, size, ACL_MEMCPY_DEVICE_TO_HOST));
+        EXPECT_BREAKS(aclrtMemset(hole, size, 1, size));
+        EXPECT_OK(aclrtMemsetAsync(hole, size, 1, size, b.stream));
+        EXPECT_BREAKS(aclrtSynchronizeStream(b.stream));
+      }
+    }
+    EXPECT_BREAKS(aclrtMemcpy2d(b.device, 64, b.gone, 64, 32, 4, ACL_MEMCPY_HOST_TO_DEVICE));
+    EXPECT_BREAKS(aclrtMemcpy2d(b.read_only, 64, b.device, 64, 32, 4, ACL_MEMCPY_DEVICE_TO_HOST));
+  }
+  // The last byte of a large copy, on each of the ways that large copies take.
+  void* large = nullptr;
+  constexpr size_t kLarge = 32_MiB;
+  EXPECT_OK(aclrtMalloc(&large, kLarge, ACL_MEM_MALLOC_HUGE_ONLY));
+  auto* source = static_cast<char*>(
+      mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  munmap(source + kLarge - 4096, 4096);
+  for (int round = 0; round < 2; ++round)  // cold, and warm
+    for (const size_t size : {size_t{1_MiB}, kLarge})
+      EXPECT_BREAKS(aclrtMemcpy(large, size, source + kLarge - size, size, ACL_MEMCPY_HOST_TO_DEVICE));
+  EXPECT_BREAKS(aclrtMemcpy(source, kLarge, large, kLarge, ACL_MEMCPY_DEVICE_TO_HOST));
+}
+// Work of a stream fails in a thread of ours.
+TEST(CopyHostAddress, FailsTheStreamThatRunsIt) {
+  for (const char* mode : {"pool", "eager", "seeded:1"}) {
+    rule_under_test() = RuleId::CopyHostAddress;
+    run({{"PLAT_STREAMS", mode}}, [] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);  // threads that are started now inherit it
+      Buffers b;
+      auto* page = static_cast<char*>(std::aligned_alloc(4096, 8192));
+      EXPECT_OK(aclrtHostRegisterV2(page, 8192, ACL_HOST_REG_MAPPED));
+      sigset_t faults;
+      sigemptyset(&faults);
+      sigaddset(&faults, SIGSEGV);
+      EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
+      EXPECT_OK(aclrtSynchronizeStream(b.stream));
+      pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);  // where work runs in the calling thread
+      mprotect(page, 8192, PROT_NONE);
+      EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
+      EXPECT_BREAKS(aclrtSynchronizeStream(b.stream));
+      mprotect(page, 8192, PROT_READ | PROT_WRITE);
+      EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
+      EXPECT_OK(aclrtSynchronizeStream(b.stream));
+    });
+  }
 }
 RULE_KEPT(CopyHostAddress) {
   Buffers b;

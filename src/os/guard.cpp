@@ -1,0 +1,140 @@
+#include "os/guard.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cstring>
+
+#include "os/guard_short.h"
+
+namespace plat::os {
+
+namespace {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local Fault t_fault{};
+
+void copy_body(void* target, const void* source, size_t size_bytes) {
+  std::memcpy(target, source, size_bytes);
+}
+void move_body(void* target, const void* source, size_t size_bytes) {
+  std::memmove(target, source, size_bytes);
+}
+void fill_body(void* target, const void* value, size_t size_bytes) {
+  std::memset(target, *static_cast<const uint8_t*>(value), size_bytes);
+}
+
+// Whether what a guarded call was given can have faulted there. Numbers that are no addresses fault at 0.
+template <class Frame>
+bool is_inside(const Frame& frame, uint64_t address) {
+  return address == 0 || address - frame.target < frame.size_bytes ||
+         address - frame.source < frame.size_bytes;
+}
+
+#ifdef PLAT_GUARD_ASSEMBLY
+
+// The checks of a sanitizer that is in the program see what the C library is asked to do, and nothing else.
+bool is_watched() {
+  for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
+    if (dlsym(RTLD_DEFAULT, name) != nullptr) return true;
+  return false;
+}
+
+bool choose_short_copy(void* target, const void* source, size_t size_bytes) {
+  const guard::ShortCopy chosen = is_watched()                    ? copy_long
+                                  : __builtin_cpu_supports("avx") ? plat_short_copy_avx
+                                                                  : plat_short_copy_sse;
+  guard::short_copy.store(chosen, std::memory_order_relaxed);
+  return chosen(target, source, size_bytes);
+}
+
+#else
+
+// Elsewhere, and where sanitizers look at what the compiler makes: a jump out of the handler.
+struct Frame {
+  sigjmp_buf resume_here;
+  const Frame* outer;
+  uint64_t target;
+  uint64_t source;
+  uint64_t size_bytes;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Frame* t_frame = nullptr;
+
+#endif
+
+}  // namespace
+
+#ifdef PLAT_GUARD_ASSEMBLY
+
+constinit std::atomic<guard::ShortCopy> guard::short_copy{choose_short_copy};
+
+bool call(Body body, void* target, const void* source, size_t size_bytes) {
+  return plat_guarded_call(body, target, source, size_bytes);
+}
+
+bool recover(int signal, const siginfo_t* info, void* context) {
+  if (info->si_code <= 0) return false;  // sent by a process
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  const auto at = static_cast<uint64_t>(registers[REG_RIP]);
+  const auto place = [](const char* label) { return reinterpret_cast<uint64_t>(label); };
+  if (at >= place(plat_short_copy_begin) && at < place(plat_short_copy_end)) {
+    registers[REG_RIP] = static_cast<greg_t>(place(plat_short_copy_failed));
+  } else if (plat_guarded_frame != nullptr && is_inside(*plat_guarded_frame, address)) {
+    constexpr greg_t kBackwards = 0x400;  // a copy may have been going down
+    registers[REG_EFL] &= ~kBackwards;
+    registers[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(plat_guarded_frame));
+    registers[REG_RIP] = static_cast<greg_t>(place(plat_guarded_call_failed));
+  } else {
+    return false;
+  }
+  t_fault = {address, signal};
+  return true;
+}
+
+#else
+
+constinit std::atomic<guard::ShortCopy> guard::short_copy{copy_long};
+
+bool call(Body body, void* target, const void* source, size_t size_bytes) {
+  Frame frame;
+  frame.outer = t_frame;
+  frame.target = reinterpret_cast<uint64_t>(target);
+  frame.source = reinterpret_cast<uint64_t>(source);
+  frame.size_bytes = size_bytes;
+  if (sigsetjmp(frame.resume_here, 0) != 0) {
+    t_frame = t_frame->outer;
+    return false;
+  }
+  t_frame = &frame;
+  body(target, source, size_bytes);
+  t_frame = frame.outer;
+  return true;
+}
+
+bool recover(int signal, const siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  if (info->si_code <= 0 || t_frame == nullptr || !is_inside(*t_frame, address)) return false;
+  t_fault = {address, signal};
+  // What is blocked now depends on who called us; as when the handler returns, it becomes what it was.
+  pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
+  siglongjmp(const_cast<Frame*>(t_frame)->resume_here, 1);
+}
+
+#endif
+
+bool copy_long(void* target, const void* source, size_t size_bytes) {
+  return call(copy_body, target, source, size_bytes);
+}
+
+bool move(void* target, const void* source, size_t size_bytes) {
+  return call(move_body, target, source, size_bytes);
+}
+
+bool fill(void* target, uint8_t value, size_t size_bytes) {
+  return call(fill_body, target, &value, size_bytes);
+}
+
+Fault last_fault() { return t_fault; }
+
+}  // namespace plat::os
