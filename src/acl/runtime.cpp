@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "os/memory.h"
 #include "vmm/fault.h"
 
 namespace plat::acl {
@@ -13,23 +14,43 @@ namespace plat::acl {
 namespace detail {
 
 std::atomic<Runtime*> current{nullptr};
-std::atomic<bool> stale_child{false};
+
+namespace {
+constinit const std::atomic<uint32_t> kNoRuntimeYet{1};
+}
+
+constinit std::atomic<const std::atomic<uint32_t>*> own_process{&kNoRuntimeYet};
 
 }  // namespace detail
 
 using detail::current;
-using detail::stale_child;
+using detail::own_process;
 
 namespace {
+
+bool has_left_parent = false;  // in a child: what it inherited is given up
+
+void leave_parent() {
+  Runtime* inherited = current.load(std::memory_order_acquire);
+  inherited->node.abandon_in_child();
+  inherited->vmm.abandon_in_child();
+  has_left_parent = true;
+}
+
+// The kernel clears the mark in every child, also in those of _Fork and clone, for which no handler runs.
+std::atomic<uint32_t>* make_mark() {
+  std::byte* page = os::map_wiped_in_child(sizeof(std::atomic<uint32_t>));
+  return page != nullptr ? new (page) std::atomic<uint32_t>(1) : new std::atomic<uint32_t>(1);
+}
+
+std::atomic<uint32_t>* mark = nullptr;  // what own_process points to; where the kernel clears nothing we do
 
 std::mutex* creation = new std::mutex;  // replaced in a child: another thread of the parent may have held it
 
 void after_fork_in_child() {
-  Runtime* inherited = current.load(std::memory_order_acquire);
-  if (inherited == nullptr) return;
-  inherited->node.abandon_in_child();
-  inherited->vmm.abandon_in_child();
-  stale_child.store(true, std::memory_order_release);
+  if (current.load(std::memory_order_acquire) == nullptr) return;
+  leave_parent();
+  mark->store(0, std::memory_order_release);
 }
 
 // A fault plan that waits for a call which is not there would wait for ever.
@@ -77,15 +98,19 @@ Runtime& detail::make_runtime() {
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
   (void)registered;
   auto* made = new Runtime;
+  mark = make_mark();
+  own_process.store(mark, std::memory_order_release);
   current.store(made, std::memory_order_release);
   return *made;
 }
 
 void restart_in_child() {
+  if (!has_left_parent) leave_parent();
+  has_left_parent = false;
   creation = new std::mutex;
   // The old state stays where it is: its locks may be held by threads that do not exist here.
   current.store(nullptr, std::memory_order_release);
-  stale_child.store(false, std::memory_order_release);
+  own_process.store(&detail::kNoRuntimeYet, std::memory_order_release);
 }
 
 }  // namespace plat::acl

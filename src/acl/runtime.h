@@ -31,7 +31,8 @@ struct Runtime {
 namespace detail {
 
 extern std::atomic<Runtime*> current;
-extern std::atomic<bool> stale_child;
+// 1 in the process that made the runtime; 0 in a child of it, however it was forked.
+extern std::atomic<const std::atomic<uint32_t>*> own_process;
 Runtime& make_runtime();
 
 }  // namespace detail
@@ -44,7 +45,9 @@ inline Runtime& runtime() {
 }
 
 // Whether this is a forked child that has not called aclInit yet: what it inherited means nothing here.
-inline bool is_stale_child() { return detail::stale_child.load(std::memory_order_acquire); }
+inline bool is_stale_child() {
+  return detail::own_process.load(std::memory_order_acquire)->load(std::memory_order_relaxed) == 0;
+}
 // Leaves the parent's state behind and starts afresh.
 void restart_in_child();
 

@@ -134,6 +134,9 @@ class Ledger {
 
   // After fork: the child must not keep the parent's locks alive. Async-signal-safe.
   void abandon_in_child();
+  // The same for the one that a thread of the parent was opening at that moment, if any. Harmless if it is
+  // done twice.
+  static void abandon_newest_in_child();
 
  private:
   Ledger() = default;
@@ -146,7 +149,6 @@ class Ledger {
   Result<> map_control(uint64_t size_bytes);
   Result<> take_slot();
   Result<> open_data(const LedgerOptions& options, bool created);
-  bool any_slot_locked() const;
   bool a_peer_is_ending() const;
   void leave_slot();
   int32_t a_live_pid() const;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -39,8 +40,16 @@ int32_t Ledger::bare_pid(const os::ProcessIdentity& process, uint64_t home_names
   return static_cast<int32_t>(0x40000000u | (mixed >> 34 & 0x3FFFFFFFu));
 }
 
+namespace {
+
+// The ledger that was made last: until the machine knows it, a forked child finds its files here.
+std::atomic<Ledger*> newest{nullptr};
+
+}  // namespace
+
 Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   std::unique_ptr<Ledger> ledger(new Ledger);
+  newest.store(ledger.get(), std::memory_order_release);
   ledger->me_ = os::this_process();
   // One process at a time creates or joins. The lock goes with the process, should it die in between.
   const uint64_t started = os::monotonic_nanoseconds();
@@ -83,7 +92,7 @@ Result<> Ledger::join(const LedgerOptions& options) {
   const uint64_t started = os::monotonic_nanoseconds();
   for (;;) {
     // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
-    const bool create = !any_slot_locked();
+    const bool create = !anybody_lives(control_.get());
     if (create) {
       PLAT_TRY(create_layout(options));
     } else {
@@ -98,18 +107,12 @@ Result<> Ledger::join(const LedgerOptions& options) {
   }
 }
 
-bool Ledger::any_slot_locked() const {
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (device::slot_is_alive(control_.get(), slot)) return true;
-  return false;
-}
-
 // A process that ends has no files any more, but keeps its lock until all its memory is given back, which
 // takes a while. Then the machine is free for whoever comes next.
 bool Ledger::a_peer_is_ending() const {
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
     if (slot == slot_ || slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live ||
-        !device::slot_is_alive(control_.get(), slot))
+        !slot_is_alive(slot))
       continue;
     if (slots_[slot].pid_namespace == me_.pid_namespace && os::has_open_files(slots_[slot].pid)) return false;
   }
@@ -126,13 +129,16 @@ void Ledger::leave_slot() {
 // The pid of a process that holds a slot, as far as the layout's stable fields tell. 0 if unknown.
 int32_t Ledger::a_live_pid() const {
   LedgerHeader h{};
-  if (pread(control_.get(), &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h)) return 0;
+  if (!os::read_at(control_.get(), &h, sizeof h, 0)) return 0;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (!device::slot_is_alive(control_.get(), slot)) continue;
-    int32_t pid = 0;
-    const auto at =
-        static_cast<off_t>(h.slot_offset + uint64_t{slot} * h.slot_stride + offsetof(ProcessSlot, pid));
-    if (pread(control_.get(), &pid, sizeof pid, at) == static_cast<ssize_t>(sizeof pid)) return pid;
+    ProcessSlot record{};
+    const uint64_t at = h.slot_offset + uint64_t{slot} * h.slot_stride;
+    // Of another version no more is known than where the pid stands.
+    const size_t known_bytes =
+        h.layout_version == kLayoutVersion ? sizeof record : offsetof(ProcessSlot, start_time);
+    if (os::read_at(control_.get(), &record, known_bytes, at) && record.pid != 0 &&
+        device::slot_is_alive(control_.get(), slot, record, me_.pid_namespace))
+      return record.pid;
   }
   return 0;
 }
@@ -278,7 +284,13 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
 }
 
 Ledger::~Ledger() {
+  Ledger* me = this;
+  newest.compare_exchange_strong(me, nullptr);
   if (base_ != nullptr) os::unmap(base_, mapped_bytes_);
+}
+
+void Ledger::abandon_newest_in_child() {
+  if (Ledger* joining = newest.load(std::memory_order_acquire)) joining->abandon_in_child();
 }
 
 void Ledger::abandon_in_child() {

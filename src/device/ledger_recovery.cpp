@@ -146,7 +146,7 @@ void Ledger::rebuild_locked() {
 }
 
 bool Ledger::slot_is_alive(uint32_t slot) const {
-  return slot == slot_ || device::slot_is_alive(control_.get(), slot);
+  return slot == slot_ || device::slot_is_alive(control_.get(), slot, slots_[slot], me_.pid_namespace);
 }
 
 bool Ledger::incarnation_is_alive(uint64_t incarnation) const {

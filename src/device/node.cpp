@@ -115,6 +115,7 @@ void Node::announce() {
 void Node::abandon_in_child() {
   for (auto& bank : banks_)
     if (Bank* open = bank.load(std::memory_order_acquire)) open->abandon_in_child();
+  Ledger::abandon_newest_in_child();
 }
 
 }  // namespace plat::device

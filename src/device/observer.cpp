@@ -59,12 +59,6 @@ bool lock_shared(int fd) {
   return true;
 }
 
-bool anybody_locks(int fd) {
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (slot_is_alive(fd, slot)) return true;
-  return false;
-}
-
 // Charges every block to the living that hold it; what only the dead hold counts as free.
 void fill_in(DeviceView& view, const Copy& copy, const std::vector<bool>& alive) {
   uint64_t living[kHolderWords] = {};
@@ -111,7 +105,7 @@ std::optional<RunningDevice> find_running(const std::string& control_path) {
   const os::Fd fd = os::open_to_read(control_path);
   LedgerHeader h{};
   if (!fd || !os::read_at(fd.get(), &h, sizeof h, 0) || !is_understood(h) || os::boot_id() != h.boot_id ||
-      !anybody_locks(fd.get()))
+      !anybody_lives(fd.get()))
     return std::nullopt;
   return RunningDevice{product_of(h), h.capacity_bytes, h.pid_namespace};
 }
@@ -127,15 +121,16 @@ Observation observe(const std::string& control_path) {
   seen.view.was_locked = lock_shared(fd.get());
   if (!read_all(fd.get(), copy)) {
     // Left over from another version or an earlier boot, or just being made; of interest only to who lives.
-    if (!anybody_locks(fd.get())) return seen;
+    if (!anybody_lives(fd.get())) return seen;
     return {ObserveState::Unknown, {}, "it is used by another version of the library"};
   }
   os::unlock_byte(fd.get(), kDeviceLockByte);
   const bool this_boot = os::boot_id() == copy.header.boot_id;
+  const uint64_t my_namespace = os::pid_namespace();
   std::vector<bool> alive(kMaxProcesses);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     alive[slot] = this_boot && copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
-                  slot_is_alive(fd.get(), slot);
+                  slot_is_alive(fd.get(), slot, copy.slots[slot], my_namespace);
   if (std::none_of(alive.begin(), alive.end(), [](bool lives) { return lives; })) return seen;
 
   seen.state = ObserveState::Live;

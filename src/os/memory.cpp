@@ -60,6 +60,14 @@ int map_over(std::byte* start, uint64_t size_bytes, int fd) {
   return 0;
 }
 
+std::byte* map_wiped_in_child(uint64_t size_bytes) {
+  void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  if (madvise(start, size_bytes, MADV_WIPEONFORK) == 0) return static_cast<std::byte*>(start);
+  munmap(start, size_bytes);
+  return nullptr;
+}
+
 void unmap(std::byte* start, uint64_t size_bytes) { munmap(start, size_bytes); }
 
 int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset) {

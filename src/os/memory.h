@@ -21,6 +21,8 @@ bool fixed_addresses_allowed();
 // Maps `fd` shared, readable and writable, anywhere; not inherited by fork, not in core dumps. nullptr and
 // errno on failure.
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes);
+// Zeroed memory of this process that every forked child finds zeroed again. nullptr where there is none.
+std::byte* map_wiped_in_child(uint64_t size_bytes);
 void unmap(std::byte* start, uint64_t size_bytes);
 
 // Maps part of `fd` at a reserved address, or takes it away again and leaves the address reserved. Each

@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
@@ -22,9 +26,23 @@ ProcessIdentity this_process() {
   ProcessIdentity identity;
   identity.pid = getpid();
   identity.start_time = start_time_of(identity.pid);
-  struct stat info {};
-  if (stat("/proc/self/ns/pid", &info) == 0) identity.pid_namespace = info.st_ino;
+  identity.pid_namespace = pid_namespace();
   return identity;
+}
+
+uint64_t pid_namespace() {
+  struct stat info {};
+  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+bool process_is_gone(int32_t pid) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+  // One that has ended but was not waited for still has its pid; its file is readable then, and not while one
+  // of its threads runs.
+  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) return errno == ESRCH;
+  pollfd ended{process.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 1 && (ended.revents & POLLIN) != 0;
 }
 
 std::string process_name(int32_t pid) {

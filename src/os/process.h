@@ -19,6 +19,11 @@ ProcessIdentity this_process();
 std::string process_name(int32_t pid);
 // 0 when there is no such process.
 uint64_t start_time_of(int32_t pid);
+// The namespace in which this process's pids mean something; 0 when it cannot be found out.
+uint64_t pid_namespace();
+// Whether there is no such process any more: it has ended with all its threads, whether its parent has
+// noticed or not. A pid that has been given to another process is not gone.
+bool process_is_gone(int32_t pid);
 // Whether the process has files open, or does not let us see. One that is ending has none.
 bool has_open_files(int32_t pid);
 

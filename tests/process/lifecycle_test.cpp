@@ -260,6 +260,71 @@ TEST(Lifecycle, ParentThatDiesIsNotKeptAliveByItsForkedChild) {
   });
 }
 
+// Ways to get a child, with and without the handlers that fork runs.
+struct ForkKind {
+  const char* name;
+  pid_t (*make)();
+};
+const ForkKind kForks[] = {
+    {"fork", [] { return fork(); }},
+    {"_Fork", [] { return _Fork(); }},
+    {"clone", [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); }},
+};
+
+// The child keeps the parent's files open, and with them the locks of a process that is gone.
+TEST(Lifecycle, NobodyWaitsForAProcessWhoseChildKeepsItsFiles) {
+  for (const ForkKind& kind : kForks) {
+    in_child([&] {
+      SCOPED_TRACE(kind.name);
+      const Machine machine;
+      Peer parent([&](Channel& channel) {
+        EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+        EXPECT_NE(allocate(4_MiB), nullptr);
+        if (kind.make() == 0) {
+          channel.send(static_cast<uint64_t>(getpid()));
+          for (;;) pause();
+        }
+        for (;;) pause();
+      });
+      const auto grandchild = static_cast<pid_t>(parent.channel().receive());
+      parent.kill_now();
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
+      EXPECT_EQ(used_bytes(), 0u);
+      // A third process finds the second one, not the traces of the first.
+      Peer third([](Channel&) {
+        EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+        EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
+        EXPECT_EQ(used_bytes(), 0u);
+      });
+      EXPECT_TRUE(third.join());
+      EXPECT_EQ(kill(grandchild, SIGKILL), 0);
+    });
+  }
+}
+
+TEST(Lifecycle, AChildOfAnyKindIsToldThatItHasNoDeviceAndCanStartAfresh) {
+  for (const ForkKind& kind : kForks) {
+    in_child([&] {
+      SCOPED_TRACE(kind.name);
+      const Machine machine;
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      EXPECT_NE(allocate(4_MiB), nullptr);
+      const pid_t child = kind.make();
+      if (child == 0) {
+        size_t free_bytes = 0;
+        size_t total_bytes = 0;
+        if (aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes) != ACL_ERROR_RT_DEV_SETUP_ERROR) _exit(1);
+        if (aclInit(nullptr) != ACL_SUCCESS || aclrtSetDevice(0) != ACL_SUCCESS) _exit(2);
+        _exit(used_bytes() == 4_MiB ? 0 : 3);
+      }
+      int status = 0;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+      EXPECT_EQ(used_bytes(), 4_MiB);
+    });
+  }
+}
+
 void* wait_for_ever(void*) {
   for (;;) pause();
 }

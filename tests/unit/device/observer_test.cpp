@@ -3,6 +3,7 @@
 #include "device/observer.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -70,6 +71,29 @@ TEST_F(Observing, DoesNotWaitForAHolderOfTheLock) {
   const Observation seen = observe(path_);
   EXPECT_EQ(seen.state, ObserveState::Live);
   EXPECT_FALSE(seen.view.was_locked);
+}
+
+// As if another thread had forked while this one opens a device, which the machine does not know yet.
+TEST_F(Observing, AChildForkedWhileADeviceOpensKeepsNoneOfItsFiles) {
+  auto ledger = join();
+  const auto open_here = [&] {
+    size_t count = 0;
+    for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code ignored;
+      const std::string target = std::filesystem::read_symlink(file.path(), ignored);
+      count += target == path_ || target.find("plat-memory") != std::string::npos ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(open_here(), 2u);
+  const pid_t child = fork();
+  if (child == 0) {
+    Ledger::abandon_newest_in_child();
+    _exit(static_cast<int>(open_here()));
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(Observing, FindsMachinesByTheirFiles) {
