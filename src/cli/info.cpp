@@ -54,13 +54,17 @@ void print_device(const DeviceLine& line, bool verify) {
   if (view.dead_bytes > 0)
     fmt::print("         {} of ended processes, given back when the next process calls in\n",
                format_bytes(view.dead_bytes));
-  if (live && !view.was_locked) fmt::print("         a process keeps the device lock (is it stopped?)\n");
+  if (live && !view.is_of_one_moment && view.changing_pid != 0)
+    fmt::print("         pid {} is inside a change (is it stopped?); the figures may not add up\n",
+               view.changing_pid);
+  else if (live && !view.is_of_one_moment)
+    fmt::print("         changes went on while this was read; the figures may not add up\n");
   if (!verify || !live) return;
   if (!view.difference.empty()) {
     fmt::print("         the books are wrong: {}\n", view.difference);
   } else if (view.died_inside_change) {
     fmt::print("         a process died inside a change; the next one that calls in rebuilds the books\n");
-  } else if (view.was_locked) {
+  } else if (view.is_of_one_moment) {
     fmt::print("         the books are right\n");
   }
 }

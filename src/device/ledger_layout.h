@@ -17,7 +17,7 @@ namespace plat::device {
 
 inline constexpr uint64_t kLedgerMagic =
     0x52474C54414C5001;                        // changes with nothing but the meaning of the first fields
-inline constexpr uint32_t kLayoutVersion = 2;  // 2: a page may be Exposed
+inline constexpr uint32_t kLayoutVersion = 3;  // 2: a page may be Exposed; 3: changes are counted
 inline constexpr uint32_t kMaxProcesses = 256;
 inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
 
@@ -48,6 +48,8 @@ struct alignas(64) LedgerHeader {
   uint64_t next_incarnation;  // numbers processes, never reused
   std::atomic<uint64_t>
       transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
+  std::atomic<uint64_t>
+      changes;  // counted before each begins, so that a copy can be seen to be of one moment
 
   // Derived.
   uint32_t free_pages;

@@ -90,10 +90,13 @@ void Ledger::end_process(const char* why) const {
 void Ledger::acquire() {
   mutex_.lock();
   take_device_lock();
-  if (header_->transaction.load(std::memory_order_acquire) != 0) [[unlikely]]
+  if (header_->transaction.load(std::memory_order_acquire) != 0) [[unlikely]] {
+    header_->changes.fetch_add(1);  // the books of the dead are changed too
     rebuild_locked();
+  }
   // A process that is still joining has no number yet.
   header_->transaction.store(incarnation_ != 0 ? incarnation_ : UINT64_MAX, std::memory_order_seq_cst);
+  header_->changes.store(header_->changes.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
 }
 
 void Ledger::give_up() {

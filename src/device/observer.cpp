@@ -13,8 +13,8 @@ namespace plat::device {
 
 namespace {
 
-constexpr uint64_t kLockPatienceNs = 200'000'000;
-constexpr uint32_t kPollMicroseconds = 50;
+constexpr int kCopies = 100;
+constexpr uint32_t kPollMicroseconds = 200;
 
 // The parts of a control file that an observer reads.
 struct Copy {
@@ -49,14 +49,29 @@ bool read_all(int fd, Copy& copy) {
          read_table(fd, copy.handle_bits, words, at.handle_bits);
 }
 
-// The lock goes when the file is closed; a process that is stopped inside a change must not stop us.
-bool lock_shared(int fd) {
-  const uint64_t started = os::monotonic_nanoseconds();
-  while (os::try_lock_byte_shared(fd, kDeviceLockByte) != 0) {
-    if (os::monotonic_nanoseconds() - started > kLockPatienceNs) return false;
-    os::sleep_microseconds(kPollMicroseconds);
-  }
-  return true;
+// The process that is inside a change, by its number; nullptr if there is none, or it has no number yet.
+const ProcessSlot* who_changes(int fd, const Copy& copy, uint64_t my_namespace) {
+  const uint64_t incarnation = copy.header.transaction.load(std::memory_order_relaxed);
+  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
+    if (copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
+        copy.slots[slot].incarnation == incarnation &&
+        slot_is_alive(fd, slot, copy.slots[slot], my_namespace))
+      return &copy.slots[slot];
+  return nullptr;
+}
+
+// Whether nothing changed while the copy was made: no change began, and none was under way, unless it is one
+// whose process died inside it.
+bool is_of_one_moment(int fd, const Copy& copy, uint64_t my_namespace, DeviceView& view) {
+  LedgerHeader now{};
+  if (!os::read_at(fd, &now, sizeof now, 0)) return false;
+  const uint64_t changing = copy.header.transaction.load(std::memory_order_relaxed);
+  const ProcessSlot* who = changing != 0 ? who_changes(fd, copy, my_namespace) : nullptr;
+  view.changing_pid = who != nullptr ? who->pid : 0;
+  view.died_inside_change = changing != 0 && changing != UINT64_MAX && who == nullptr;
+  return now.changes.load(std::memory_order_relaxed) == copy.header.changes.load(std::memory_order_relaxed) &&
+         now.transaction.load(std::memory_order_relaxed) == changing &&
+         (changing == 0 || view.died_inside_change);
 }
 
 // Charges every block to the living that hold it; what only the dead hold counts as free.
@@ -118,15 +133,21 @@ Observation observe(const std::string& control_path) {
     return {ObserveState::Unknown, {}, std::strerror(errno)};
   }
   Copy copy;
-  seen.view.was_locked = lock_shared(fd.get());
-  if (!read_all(fd.get(), copy)) {
+  DeviceView& view = seen.view;
+  const uint64_t my_namespace = os::pid_namespace();
+  bool is_understood = read_all(fd.get(), copy);
+  for (int copies = 1; is_understood; ++copies) {
+    view.is_of_one_moment = is_of_one_moment(fd.get(), copy, my_namespace, view);
+    if (view.is_of_one_moment || copies == kCopies) break;
+    os::sleep_microseconds(kPollMicroseconds);
+    is_understood = read_all(fd.get(), copy);
+  }
+  if (!is_understood) {
     // Left over from another version or an earlier boot, or just being made; of interest only to who lives.
     if (!anybody_lives(fd.get())) return seen;
     return {ObserveState::Unknown, {}, "it is used by another version of the library"};
   }
-  os::unlock_byte(fd.get(), kDeviceLockByte);
   const bool this_boot = os::boot_id() == copy.header.boot_id;
-  const uint64_t my_namespace = os::pid_namespace();
   std::vector<bool> alive(kMaxProcesses);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     alive[slot] = this_boot && copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
@@ -134,13 +155,13 @@ Observation observe(const std::string& control_path) {
   if (std::none_of(alive.begin(), alive.end(), [](bool lives) { return lives; })) return seen;
 
   seen.state = ObserveState::Live;
-  DeviceView& view = seen.view;
   view.product = product_of(copy.header);
   view.capacity_bytes = copy.header.capacity_bytes;
-  view.died_inside_change = view.was_locked && copy.header.transaction.load(std::memory_order_relaxed) != 0;
+  view.died_inside_change &= view.is_of_one_moment;
   fill_in(view, copy, alive);
-  // Without the lock, or after a death inside a change, differences are to be expected and mean nothing.
-  if (view.was_locked && !view.died_inside_change)
+  // In a copy of two moments, or after a death inside a change, differences are to be expected and mean
+  // nothing.
+  if (view.is_of_one_moment && !view.died_inside_change)
     view.difference =
         verify_tables({copy.header, copy.handles, copy.pages, copy.page_bits, copy.handle_bits});
   return seen;

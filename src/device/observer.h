@@ -2,8 +2,9 @@
 //
 // An observer takes no process slot, creates no file and writes nothing. It copies the control file with
 // reads and never maps it: a mapping would take memory for the holes of the file, and would fault should
-// the file be created anew in the meantime. For the time of the copy it holds the device lock shared, so that
-// the copy is of one moment.
+// the file be created anew in the meantime. It takes no lock, so that an observer that is stopped stops
+// nobody else: a copy during which no change began or went on is of one moment, and another one is made a few
+// times over.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct DeviceView {
   uint64_t free_bytes = 0;          // what aclrtGetMemInfo would say now
   uint64_t dead_bytes = 0;          // of free_bytes: still to be taken back from processes that ended
   std::vector<Holder> holders;      // living processes, largest first; those that hold nothing included
-  bool was_locked = false;          // no: a process keeps the device lock, the figures may be of two moments
+  bool is_of_one_moment = false;    // no: changes went on all the time, the figures may not add up
+  int32_t changing_pid = 0;         // then: who was inside a change at last, perhaps stopped; 0 if unknown
   bool died_inside_change = false;  // the next process that calls in puts the books in order
   std::string difference;           // between what is derived and the ground truth; "" if there is none
 };

@@ -130,11 +130,6 @@ int try_lock_byte(int fd, uint64_t byte) {
   return error == EACCES ? EAGAIN : error;
 }
 
-int try_lock_byte_shared(int fd, uint64_t byte) {
-  const int error = lock_operation(fd, F_OFD_SETLK, F_RDLCK, byte);
-  return error == EACCES ? EAGAIN : error;
-}
-
 int unlock_byte(int fd, uint64_t byte) { return lock_operation(fd, F_OFD_SETLK, F_UNLCK, byte); }
 
 bool is_byte_locked(int fd, uint64_t byte) {

@@ -69,8 +69,6 @@ std::optional<FileIdentity> identify(int fd);
 // Byte locks that belong to the open file description: they end with the last holder of the file, whatever
 // ends it. Each returns errno; try_lock returns EAGAIN when another description holds the byte.
 int try_lock_byte(int fd, uint64_t byte);
-// Keeps writers out, not other readers; a file that was opened to read is enough.
-int try_lock_byte_shared(int fd, uint64_t byte);
 int unlock_byte(int fd, uint64_t byte);
 // Whether somebody else holds the byte.
 bool is_byte_locked(int fd, uint64_t byte);

@@ -2,7 +2,12 @@
 // tests of the plat command do it with other processes.
 #include "device/observer.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +62,7 @@ TEST_F(Observing, SaysTheSameAsTheLedger) {
   EXPECT_EQ(seen.view.holders[0].pid, getpid());
   EXPECT_EQ(seen.view.holders[0].bytes, 6_MiB);
   EXPECT_EQ(seen.view.holders[0].blocks, 1u);
-  EXPECT_TRUE(seen.view.was_locked);
+  EXPECT_TRUE(seen.view.is_of_one_moment);
   EXPECT_EQ(seen.view.difference, "");
   ledger->release(block);
   EXPECT_EQ(observe(path_).view.free_bytes, 64_MiB);
@@ -70,7 +75,64 @@ TEST_F(Observing, DoesNotWaitForAHolderOfTheLock) {
   const Ledger::Lock lock(*ledger);
   const Observation seen = observe(path_);
   EXPECT_EQ(seen.state, ObserveState::Live);
-  EXPECT_FALSE(seen.view.was_locked);
+  EXPECT_FALSE(seen.view.is_of_one_moment);
+  EXPECT_EQ(seen.view.changing_pid, getpid());
+}
+
+// From here on a byte lock of a file ends the process.
+void forbid_locks() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_OFD_SETLK, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    _exit(9);
+}
+
+// Who holds no lock can be stopped at any moment without stopping others.
+TEST_F(Observing, TakesNoLock) {
+  auto ledger = join();
+  EXPECT_TRUE(ledger->allocate(3, {}));
+  const pid_t child = fork();
+  if (child == 0) {
+    forbid_locks();
+    const Observation seen = observe(path_);
+    _exit(seen.state == ObserveState::Live && seen.view.is_of_one_moment && seen.view.free_bytes == 58_MiB
+              ? 0
+              : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// Changes go on all the time: what is said to be of one moment adds up.
+TEST_F(Observing, ACopyOfOneMomentAddsUpWhileOthersAllocate) {
+  auto ledger = join();
+  ledger->begin([](uint32_t, uint32_t) {});
+  std::atomic<bool> done{false};
+  std::thread worker([&] {
+    while (!done) {
+      const auto block = ledger->allocate(3, {});
+      if (block) ledger->release(*block);
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const Observation seen = observe(path_);
+    EXPECT_EQ(seen.state, ObserveState::Live);
+    EXPECT_EQ(seen.view.difference, "");
+    EXPECT_FALSE(seen.view.died_inside_change);
+    if (seen.view.is_of_one_moment) {
+      EXPECT_TRUE(seen.view.free_bytes == 58_MiB || seen.view.free_bytes == 64_MiB);
+    }
+  }
+  done = true;
+  worker.join();
 }
 
 // As if another thread had forked while this one opens a device, which the machine does not know yet.
