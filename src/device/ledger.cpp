@@ -220,6 +220,7 @@ bool Ledger::held_by_others_locked(uint32_t handle) const {
 }
 
 Usage Ledger::usage() {
+  look_after_file();
   std::vector<uint32_t> to_scrub;
   for (;;) {
     {

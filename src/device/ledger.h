@@ -7,6 +7,7 @@
 // Nothing is called back under the lock.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -169,6 +170,8 @@ class Ledger {
   // Clears the pages of blocks in state Scrub and frees them. Not under the lock.
   void scrub(std::vector<uint32_t>& handles);
   void reap();
+  // Says once if somebody removed the control file: whoever joins from now on is on another machine.
+  void look_after_file();
 
   Result<> allow_by_plan_locked(uint64_t page_count) const;
   std::optional<uint32_t> take_pages_locked(uint64_t wanted);
@@ -202,6 +205,7 @@ class Ledger {
   WhitelistBlock* whitelist_ = nullptr;
   IpcRecord* ipc_ = nullptr;
   os::ProcessIdentity me_;
+  std::atomic<bool> told_of_removal_{false};
   uint32_t slot_ = 0;
   uint64_t incarnation_ = 0;
   Discard discard_;

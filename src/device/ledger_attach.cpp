@@ -185,11 +185,21 @@ Result<> Ledger::create_layout(const LedgerOptions& options) {
 
 Result<> Ledger::check_layout(const LedgerOptions& options) {
   LedgerHeader h{};
-  const bool whole = pread(control_.get(), &h, sizeof h, 0) == static_cast<ssize_t>(sizeof h);
-  if (!whole || h.magic != kLedgerMagic || h.layout_version != kLayoutVersion || h.ready != 1)
+  const uint64_t size_bytes = os::identify(control_.get()).value_or(os::FileIdentity{}).size_bytes;
+  const bool whole = os::read_at(control_.get(), &h, sizeof h, 0);
+  // A look at what is not there would end the process.
+  if (!whole || (h.layout_version == kLayoutVersion && size_bytes < h.total_bytes))
+    return fail(RuleId::DeviceOpen, "deviceId",
+                "control file {} has been cut to {} bytes while pid {} uses it; end that process, and the "
+                "next one makes the file anew",
+                control_path_, size_bytes, whole ? a_live_pid() : 0);
+  if (h.magic != kLedgerMagic || h.layout_version != kLayoutVersion || h.ready != 1)
     return fail(RuleId::DeviceVersion, "deviceId",
                 "control file {} has layout {}, this library has {}; pid {} uses it", control_path_,
-                whole ? h.layout_version : 0, kLayoutVersion, a_live_pid());
+                h.layout_version, kLayoutVersion, a_live_pid());
+  if (ledger_offsets(h.page_count, h.handle_count, h.whitelist_count).total != h.total_bytes)
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {} contradicts itself; pid {} uses it",
+                control_path_, a_live_pid());
   const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
   const bool product_differs = options.product != h.product;
   if (capacity_differs || product_differs)
@@ -241,7 +251,14 @@ Result<> Ledger::take_slot() {
 Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
   LedgerHeader& h = *header_;
   if (!options.data_path.empty()) {
-    data_ = os::open_private_file(options.data_path, true);
+    data_ = os::open_private_file(options.data_path, created);
+    const auto identity = data_ ? os::identify(data_.get()) : std::nullopt;
+    // Two files under one ledger would be two memories that each take for the other's.
+    if (!created && (identity ? identity->inode != h.data_inode : errno == ENOENT))
+      return fail(RuleId::DeviceOpen, "deviceId",
+                  "data file {} was removed or replaced while pid {} uses it; end the processes of this "
+                  "machine first",
+                  options.data_path, a_live_pid());
     if (data_ && created) os::set_size(data_.get(), 0);
     if (const int error = data_ ? os::set_size(data_.get(), h.capacity_bytes) : errno; error != 0)
       return fail(RuleId::DeviceOpen, "deviceId", "data file {}: {}", options.data_path,

@@ -203,8 +203,21 @@ void Ledger::drop_keys_of_locked(const std::vector<uint64_t>& exporters) {
       drop_ipc_locked(key);
 }
 
+void Ledger::look_after_file() {
+  if (control_path_.empty()) return;
+  const auto identity = os::identify(control_.get());
+  if (!identity || !(*identity == control_identity_) || identity->has_name || told_of_removal_.exchange(true))
+    return;
+  report::warning(fmt::format(
+      "device {}: the control file {} was removed while this process uses it. Processes that start "
+      "from now on are on another machine and share no memory with this one; 'plat clean' removes "
+      "only what nobody uses",
+      header_->device_number, control_path_));
+}
+
 void Ledger::reap() {
   if (control_path_.empty()) return;
+  look_after_file();
   std::vector<uint32_t> to_scrub;
   {
     const Lock lock(*this);

@@ -170,12 +170,26 @@ void info(std::string_view text) {
   if (state().level.load(std::memory_order_relaxed) >= device::LogLevel::Info) notice(text);
 }
 
-void notice(std::string_view text) {
-  if (state().level.load(std::memory_order_relaxed) == device::LogLevel::Off) return;
+namespace {
+
+void write_text(const char* severity, const char* prefix, std::string_view text) {
   if (state().json.load(std::memory_order_relaxed))
-    write_line(fmt::format(R"({{"severity":"info","text":{},"pid":{}}})", json_string(text), getpid()));
+    write_line(fmt::format(R"({{"severity":{},"text":{},"pid":{}}})", json_string(severity),
+                           json_string(text), getpid()));
   else
-    write_line(fmt::format("plat: {}", text));
+    write_line(fmt::format("{}: {}", prefix, text));
+}
+
+}  // namespace
+
+void warning(std::string_view text) {
+  if (state().level.load(std::memory_order_relaxed) >= device::LogLevel::Warning)
+    write_text("warning", "plat warning", text);
+}
+
+void notice(std::string_view text) {
+  if (state().level.load(std::memory_order_relaxed) != device::LogLevel::Off)
+    write_text("info", "plat", text);
 }
 
 void application(device::LogLevel level, const Place& place, std::string_view text) {

@@ -56,6 +56,8 @@ Result<> check_soft(bool kept, RuleId rule, std::string_view parameter, fmt::for
 
 // Something worth knowing that breaks no rule.
 void info(std::string_view text);
+// Something that is wrong although no call fails.
+void warning(std::string_view text);
 // A line for people, whatever the log level, unless the log is off.
 void notice(std::string_view text);
 

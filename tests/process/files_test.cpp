@@ -85,6 +85,65 @@ TEST(Files, ClosingAllFilesWhileOthersAllocateLeavesNoLock) {
   });
 }
 
+TEST(Files, AControlFileThatWasCutShortIsAnErrorForNewcomers) {
+  for (const off_t size : {0, 4096}) {
+    in_child([&] {
+      const Machine machine;
+      Peer peer([](Channel& channel) {
+        EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+        channel.send(0);
+        for (;;) pause();
+      });
+      peer.channel().receive();
+      EXPECT_EQ(truncate(machine.control_file().c_str(), size), 0);
+      EXPECT_EQ(aclrtSetDevice(0), ACL_ERROR_RT_DEV_SETUP_ERROR);
+      EXPECT_NE(std::string(aclGetRecentErrMsg()).find("cut to"), std::string::npos) << aclGetRecentErrMsg();
+      peer.kill_now();
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg();
+    });
+  }
+}
+
+TEST(Files, RemovingTheControlFileOfALivingMachineIsTold) {
+  in_child([] {
+    const Machine machine;
+    const Directory directory;
+    const std::string log = std::string(directory.path()) + "/log";
+    unsetenv("PLAT_DIR");
+    setenv("PLAT_LOG", "warning", 1);
+    setenv("PLAT_LOG_FILE", log.c_str(), 1);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(used_bytes(), 0u);
+    EXPECT_FALSE(std::filesystem::exists(log));
+    EXPECT_EQ(unlink(machine.control_file().c_str()), 0);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(used_bytes(), 0u);
+    std::ifstream lines(log);
+    std::string line;
+    EXPECT_TRUE(std::getline(lines, line));
+    EXPECT_NE(line.find("was removed while this process uses it"), std::string::npos) << line;
+    EXPECT_FALSE(std::getline(lines, line)) << line;
+  });
+}
+
+TEST(Files, ADataFileThatWasReplacedIsNotJoined) {
+  in_child([] {
+    const Machine machine;
+    const Directory directory;
+    Peer peer([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      channel.send(0);
+      for (;;) pause();
+    });
+    peer.channel().receive();
+    const std::string data = std::string(directory.path()) + "/" + getenv("PLAT_NODE") + "-dev0.data";
+    EXPECT_EQ(rename(data.c_str(), (data + ".old").c_str()), 0);
+    EXPECT_EQ(aclrtSetDevice(0), ACL_ERROR_RT_DEV_SETUP_ERROR);
+    EXPECT_NE(std::string(aclGetRecentErrMsg()).find("removed or replaced"), std::string::npos)
+        << aclGetRecentErrMsg();
+    EXPECT_FALSE(std::filesystem::exists(data));
+  });
+}
+
 TEST(Files, DirectoryThatOthersCanWriteToIsRefused) {
   in_child([] {
     const Machine machine;
