@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "core/page_table.h"
 #include "device/config.h"
 #include "device/crash.h"
 #include "device/fault.h"
+#include "device/report.h"
 #include "rules/rules.h"
 
 namespace plat::device {
@@ -16,6 +19,7 @@ namespace plat::device {
 namespace {
 
 constexpr uint64_t kScrubPatienceNs = 60'000'000'000;
+constexpr uint64_t kComplainAfterNs = 1'000'000'000;
 constexpr uint32_t kScrubPollMicroseconds = 200;
 
 uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holders[slot / 64]; }
@@ -30,6 +34,14 @@ unsigned holder_count(const HandleRecord& record) {
   unsigned count = 0;
   for (uint64_t word : record.holders) count += static_cast<unsigned>(std::popcount(word));
   return count;
+}
+
+// What can be hoped for. Who is stopped is given a moment: a debugger stops a process often and shortly.
+uint64_t pages_to_come(const auto& clearing, bool hope_for_the_stopped) {
+  uint64_t pages = 0;
+  for (const auto& process : clearing)
+    if (hope_for_the_stopped || !process.is_stopped) pages += process.pages;
+  return pages;
 }
 
 }  // namespace
@@ -76,8 +88,10 @@ Result<> Ledger::allow_by_plan_locked(uint64_t page_count) const {
 
 Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
   uint64_t waiting_since = 0;
+  bool complained = false;
   for (bool reaped = false;; reaped = true) {
     bool comes_free = false;
+    std::string waiting_for;
     {
       const Lock lock(*this);
       LedgerHeader& h = *header_;
@@ -108,12 +122,20 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         crash_point("allocate-done");
         return *handle;
       }
-      // Free memory that others are still clearing is waited for, unless they take too long.
-      comes_free = page_count > h.free_pages && page_count <= h.free_pages + scrub_pages_locked() &&
-                   (waiting_since == 0 || os::monotonic_nanoseconds() - waiting_since < kScrubPatienceNs);
+      // Free memory that others are still clearing is waited for, unless they take too long or are stopped.
+      const uint64_t waited_ns = waiting_since == 0 ? 0 : os::monotonic_nanoseconds() - waiting_since;
+      if (page_count > h.free_pages && h.scrub_count > 0 && waited_ns < kScrubPatienceNs) {
+        const auto clearing = clearing_locked();
+        comes_free = page_count <= h.free_pages + pages_to_come(clearing, waited_ns < kComplainAfterNs);
+        if (comes_free && waited_ns >= kComplainAfterNs && !std::exchange(complained, true))
+          waiting_for = describe(clearing);
+      }
       if (reaped && !comes_free)
         return tl::unexpected(planned ? out_of_memory_locked(page_count) : planned.error());
     }
+    if (!waiting_for.empty())
+      report::notice(fmt::format("device {}: waiting for memory that is being cleared: {}",
+                                 header_->device_number, waiting_for));
     if (reaped) os::sleep_microseconds(kScrubPollMicroseconds);
     if (waiting_since == 0) waiting_since = os::monotonic_nanoseconds();
     reap();  // Somebody may have died with what is missing.
@@ -232,20 +254,41 @@ Usage Ledger::usage() {
   }
 }
 
-uint64_t Ledger::scrub_pages_locked() const {
-  uint64_t pages = 0;
-  if (header_->scrub_count == 0) return 0;
+std::vector<Ledger::Clearing> Ledger::clearing_locked() const {
+  std::map<uint64_t, Clearing> by_scrubber;
+  if (header_->scrub_count == 0) return {};
   for (uint32_t handle = 0; handle < header_->handle_count; ++handle)
     if (handles_[handle].state.load(std::memory_order_relaxed) == HandleState::Scrub)
-      pages += handles_[handle].page_count;
-  return pages;
+      by_scrubber[handles_[handle].scrubber].pages += handles_[handle].page_count;
+  for (const ProcessSlot& slot : std::span(slots_, kMaxProcesses)) {
+    const auto found = by_scrubber.find(slot.incarnation);
+    if (found == by_scrubber.end() || slot.state.load(std::memory_order_relaxed) != SlotState::Live) continue;
+    found->second.pid = slot.pid;
+    found->second.name = slot.name;
+    found->second.is_stopped = slot.pid_namespace == me_.pid_namespace && os::is_stopped(slot.pid);
+  }
+  std::vector<Clearing> clearing;
+  for (auto& [scrubber, process] : by_scrubber) clearing.push_back(std::move(process));
+  return clearing;
+}
+
+std::string Ledger::describe(const std::vector<Clearing>& clearing) {
+  std::string text;
+  for (const Clearing& process : clearing)
+    text += fmt::format("{}{} by pid {} ({}){}", text.empty() ? "" : ", ",
+                        format_bytes(process.pages * core::kPageBytes), process.pid, process.name,
+                        process.is_stopped ? ", which is stopped" : "");
+  return text;
 }
 
 Usage Ledger::usage_locked() {
   Usage usage;
   usage.total_bytes = header_->capacity_bytes;
-  // What is being cleared counts as free: an allocation that needs it waits for it.
-  usage.free_page_bytes = (header_->free_pages + scrub_pages_locked()) * core::kPageBytes;
+  // What is being cleared counts as free, because an allocation that needs it waits for it; but not what a
+  // stopped process is clearing, for which none would wait.
+  usage.free_page_bytes =
+      (header_->free_pages + pages_to_come(clearing_locked(), /*hope_for_the_stopped=*/false)) *
+      core::kPageBytes;
   usage.free_bytes = usage.free_page_bytes;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
@@ -305,6 +348,8 @@ Error Ledger::out_of_memory_locked(uint64_t page_count) {
     who += fmt::format("{}pid {} ({}) {} in {} blocks", named++ == 0 ? "; largest holders: " : ", ",
                        holder.pid, holder.name, format_bytes(holder.bytes), holder.blocks);
   }
+  if (const auto clearing = clearing_locked(); !clearing.empty())
+    who += fmt::format("; still being cleared: {}", describe(clearing));
   return Error{
       RuleId::OutOfMemory, "size",
       fmt::format("{}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", where, format_bytes(asked),

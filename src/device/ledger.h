@@ -180,7 +180,16 @@ class Ledger {
   bool drop_hold_locked(uint32_t handle, uint32_t slot);
   bool has_committed_pages(uint32_t handle) const;
   Usage usage_locked();
-  uint64_t scrub_pages_locked() const;
+  // What others are clearing at this moment, by who does it.
+  struct Clearing {
+    int32_t pid = 0;  // 0: nobody any more
+    std::string name;
+    uint64_t pages = 0;
+    bool is_stopped = false;  // it will not get on until somebody continues it
+  };
+  std::vector<Clearing> clearing_locked() const;
+  // "1 GiB by pid 17 (python), which is stopped"
+  static std::string describe(const std::vector<Clearing>& clearing);
   Error out_of_memory_locked(uint64_t page_count);
   std::vector<Holder> holders_locked();
 

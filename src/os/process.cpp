@@ -65,6 +65,14 @@ uint64_t start_time_of(int32_t pid) {
   return start_time;
 }
 
+bool is_stopped(int32_t pid) {
+  const auto text = read_small_file(fmt::format("/proc/{}/stat", pid));
+  const size_t after_name = text ? text->rfind(')') : std::string::npos;
+  if (after_name == std::string::npos || after_name + 2 >= text->size()) return false;
+  const char state = (*text)[after_name + 2];
+  return state == 'T' || state == 't';
+}
+
 namespace {
 
 // The address range ("start-end") at which the process has the file mapped; "" if it has not.

@@ -24,6 +24,8 @@ uint64_t pid_namespace();
 // Whether there is no such process any more: it has ended with all its threads, whether its parent has
 // noticed or not. A pid that has been given to another process is not gone.
 bool process_is_gone(int32_t pid);
+// Whether the process was stopped by a signal or a debugger; false if it cannot be found out.
+bool is_stopped(int32_t pid);
 // Whether the process has files open, or does not let us see. One that is ending has none.
 bool has_open_files(int32_t pid);
 
