@@ -3,13 +3,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <sstream>
 #include <vector>
 
+#include "os/control_groups.h"
 #include "os/file.h"
 
 namespace plat::os {
@@ -124,40 +123,15 @@ uint64_t meminfo_bytes(std::string_view key) {
   return text ? field(*text, key) * 1024 : 0;
 }
 
-// The control groups (version 2) of this process, innermost first, up to the root.
-const std::vector<std::string>& control_groups() {
-  static const std::vector<std::string> groups = [] {
-    std::vector<std::string> found;
-    std::istringstream lines(read_small_file("/proc/self/cgroup").value_or(""));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.rfind("0::", 0) != 0) continue;
-      std::string path = line.substr(3);
-      while (path.size() > 1) {
-        const std::string group = "/sys/fs/cgroup" + path;
-        if (access((group + "/memory.max").c_str(), R_OK) == 0) found.push_back(group);
-        path.erase(path.find_last_of('/'));
-        if (path.empty()) break;
-      }
-      if (access("/sys/fs/cgroup/memory.max", R_OK) == 0) found.emplace_back("/sys/fs/cgroup");
-    }
-    return found;
-  }();
-  return groups;
-}
-
 }  // namespace
 
 Headroom headroom() {
   Headroom least{meminfo_bytes("MemAvailable:"), "the machine"};
   if (least.available_bytes == 0) least.available_bytes = UINT64_MAX;  // No such line: do not invent a limit.
-  for (const std::string& group : control_groups()) {
-    const auto limit_text = read_small_file(group + "/memory.max");
-    const auto used_text = read_small_file(group + "/memory.current");
-    if (!limit_text || !used_text || limit_text->rfind("max", 0) == 0) continue;
-    const uint64_t limit = field(*limit_text, "");
-    const uint64_t used = field(*used_text, "");
-    const uint64_t left = limit > used ? limit - used : 0;
-    if (left < least.available_bytes) least = Headroom{left, "control group " + group};
+  static const std::vector<MemoryLimit> limits = memory_limits();
+  for (const MemoryLimit& limit : limits) {
+    const uint64_t left = limit.left_bytes();
+    if (left < least.available_bytes) least = Headroom{left, "control group " + limit.group};
   }
   return least;
 }
