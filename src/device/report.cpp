@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -36,8 +37,13 @@ State& state() {
   return *instance;
 }
 
+// Programs keep the address of a message while they go on and fail again, so the last few stay where they
+// are.
+constexpr size_t kMessagesKept = 16;
+
 struct Recent {
-  std::string message;
+  std::array<std::string, kMessagesKept> messages;
+  size_t newest = 0;
   const rules::Rule* rule = nullptr;
 };
 
@@ -137,9 +143,11 @@ namespace {
 int raise(const char* function, const Error& error, int code) {
   const rules::Rule& rule = rules::get(error.rule);
   Recent& recent = recent_failure();
-  recent.message = compose(function, error);
+  std::string message = compose(function, error);
+  recent.newest = (recent.newest + 1) % kMessagesKept;
+  recent.messages[recent.newest] = std::move(message);
   recent.rule = &rule;
-  log_breach(true, function, error, recent.message, code);
+  log_breach(true, function, error, recent.messages[recent.newest], code);
   return code;
 }
 
@@ -153,7 +161,10 @@ int raise(const Error& error) { return raise_for(CallScope::current(), error); }
 
 int raise_with(const Error& error, int code) { return raise(CallScope::current(), error, code); }
 
-const char* recent() { return recent_failure().message.c_str(); }
+const char* recent() {
+  const Recent& recent = recent_failure();
+  return recent.messages[recent.newest].c_str();
+}
 const rules::Rule* recent_rule() { return recent_failure().rule; }
 
 Result<> soft(const Error& error) {

@@ -37,7 +37,8 @@ int raise_for(const char* function, const Error& error);
 // The same with another code than the rule's own.
 int raise_with(const Error& error, int code);
 
-// Text of this thread's most recent failure; "" if there was none. Never null.
+// Text of this thread's most recent failure; "" if there was none. Never null. It stays where it is until the
+// thread has failed 15 times more, or ends.
 const char* recent();
 // The rule of this thread's most recent failure, for tests and tools; nullptr if there was none.
 const rules::Rule* recent_rule();

@@ -90,6 +90,21 @@ TEST_F(Report, TheCodeFollowsTheDriverGeneration) {
   EXPECT_EQ(raise(Error{RuleId::MapOutside, "", ""}), 107000);
 }
 
+TEST_F(Report, AMessageStaysWhereItIsThroughTheNextFailures) {
+  config_.log_level = device::LogLevel::Off;
+  configure(config_);
+  std::vector<const char*> places;
+  for (int i = 0; i < 16; ++i) {
+    raise_for("aclrtMapMem",
+              {RuleId::MapOffset, "offset", fmt::format("a long text with the number {}.", i)});
+    places.push_back(recent());
+  }
+  for (int i = 0; i < 16; ++i)
+    EXPECT_NE(std::string(places[static_cast<size_t>(i)]).find(fmt::format("number {}.", i)),
+              std::string::npos)
+        << places[static_cast<size_t>(i)];
+}
+
 TEST_F(Report, TheMostRecentFailureIsTheThreadsOwn) {
   raise(Error{RuleId::MapOffset, "", "here"});
   std::thread([] {
