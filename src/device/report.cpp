@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -20,6 +21,8 @@ struct State {
   std::vector<std::atomic<rules::Severity>> severities =
       std::vector<std::atomic<rules::Severity>>(rules::all().size());
   std::vector<std::atomic<uint64_t>> said = std::vector<std::atomic<uint64_t>>(rules::all().size());
+  // Of rules that the user has set to "error", although programs are known to break them.
+  std::vector<std::atomic<bool>> is_loud = std::vector<std::atomic<bool>>(rules::all().size());
   std::atomic<rules::Generation> generation{rules::Generation::V2};
   std::atomic<device::LogLevel> level{device::LogLevel::Warning};
   std::atomic<bool> json{false};
@@ -84,6 +87,10 @@ void write_line(std::string line) {
   if (fd != STDERR_FILENO) close(fd);
 }
 
+const char* name_of(device::LogLevel level) {
+  return level == device::LogLevel::Error ? "error" : level == device::LogLevel::Warning ? "warning" : "info";
+}
+
 std::string to_json(const char* severity, const char* function, const Error& error, int code) {
   const rules::Rule& rule = rules::get(error.rule);
   return fmt::format(
@@ -93,11 +100,33 @@ std::string to_json(const char* severity, const char* function, const Error& err
       json_string(rule.fix), getpid());
 }
 
-void log_breach(bool is_error, const char* function, const Error& error, const std::string& message,
+// Failures that programs provoke and handle: they ask whether there is a device yet, start and end twice, and
+// free something when memory is out. The call returns its code; whoever wants to see it sets PLAT_LOG=info,
+// or the rule to "error".
+struct Expected {
+  RuleId rule;
+  const char* function;  // nullptr: any
+};
+constexpr Expected kExpected[] = {
+    {RuleId::InitRepeated, nullptr},
+    {RuleId::FinalizeRepeated, nullptr},
+    {RuleId::OutOfMemory, nullptr},
+    {RuleId::NoContext, "aclrtGetDevice"},
+    {RuleId::NoContext, "aclrtGetCurrentContext"},
+};
+
+bool is_expected(RuleId rule, const char* function) {
+  if (state().is_loud[static_cast<size_t>(rule)].load(std::memory_order_relaxed)) return false;
+  for (const Expected& known : kExpected)
+    if (known.rule == rule && (known.function == nullptr || std::strcmp(known.function, function) == 0))
+      return true;
+  return false;
+}
+
+void log_breach(device::LogLevel level, const char* function, const Error& error, const std::string& message,
                 int code) {
-  const auto wanted = is_error ? device::LogLevel::Error : device::LogLevel::Warning;
-  if (state().level.load(std::memory_order_relaxed) < wanted) return;
-  const char* severity = is_error ? "error" : "warning";
+  if (state().level.load(std::memory_order_relaxed) < level) return;
+  const char* severity = name_of(level);
   if (state().json.load(std::memory_order_relaxed))
     return write_line(to_json(severity, function, error, code));
   const uint64_t times =
@@ -117,8 +146,11 @@ constinit thread_local const char* CallScope::function_ = "";
 void configure(const device::Config& config) {
   State& s = state();
   for (const rules::Rule& rule : rules::all()) s.severities[static_cast<size_t>(rule.id)] = rule.severity;
-  for (const auto& choice : config.rule_choices)
+  for (auto& is_loud : s.is_loud) is_loud = false;
+  for (const auto& choice : config.rule_choices) {
     s.severities[static_cast<size_t>(choice.rule)] = choice.severity;
+    s.is_loud[static_cast<size_t>(choice.rule)] = choice.severity == rules::Severity::Error;
+  }
   s.generation = config.product->generation;
   s.level = config.log_level;
   s.json = config.log_json;
@@ -147,7 +179,8 @@ int raise(const char* function, const Error& error, int code) {
   recent.newest = (recent.newest + 1) % kMessagesKept;
   recent.messages[recent.newest] = std::move(message);
   recent.rule = &rule;
-  log_breach(true, function, error, recent.messages[recent.newest], code);
+  log_breach(is_expected(error.rule, function) ? device::LogLevel::Info : device::LogLevel::Error, function,
+             error, recent.messages[recent.newest], code);
   return code;
 }
 
@@ -172,7 +205,7 @@ Result<> soft(const Error& error) {
   if (chosen == rules::Severity::Error) return forward(error);
   if (chosen == rules::Severity::Warning) {
     const char* function = CallScope::current();
-    log_breach(false, function, error, compose(function, error), 0);
+    log_breach(device::LogLevel::Warning, function, error, compose(function, error), 0);
   }
   return {};
 }
@@ -205,9 +238,7 @@ void notice(std::string_view text) {
 
 void application(device::LogLevel level, const Place& place, std::string_view text) {
   if (state().level.load(std::memory_order_relaxed) < level) return;
-  const char* severity = level == device::LogLevel::Error     ? "error"
-                         : level == device::LogLevel::Warning ? "warning"
-                                                              : "info";
+  const char* severity = name_of(level);
   if (state().json.load(std::memory_order_relaxed))
     write_line(fmt::format(
         R"({{"severity":{},"source":"application","function":{},"file":{},"line":{},"text":{},"pid":{}}})",

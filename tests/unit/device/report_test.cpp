@@ -105,6 +105,40 @@ TEST_F(Report, AMessageStaysWhereItIsThroughTheNextFailures) {
         << places[static_cast<size_t>(i)];
 }
 
+// Their code and their text are those of any failure; a log that is searched for errors has none.
+TEST_F(Report, FailuresThatProgramsProvokeAndHandleAreNoErrorsInTheLog) {
+  const struct {
+    const char* function;
+    RuleId rule;
+  } kProbes[] = {{"aclrtGetDevice", RuleId::NoContext},
+                 {"aclrtGetCurrentContext", RuleId::NoContext},
+                 {"aclInit", RuleId::InitRepeated},
+                 {"aclFinalize", RuleId::FinalizeRepeated},
+                 {"aclrtMalloc", RuleId::OutOfMemory}};
+  for (const auto& probe : kProbes) {
+    EXPECT_EQ(raise_for(probe.function, {probe.rule, "x", "a detail"}), rules::get(probe.rule).code_v2);
+    EXPECT_EQ(recent_rule(), &rules::get(probe.rule));
+  }
+  EXPECT_EQ(lines(), std::vector<std::string>{});
+
+  config_.log_level = device::LogLevel::Info;
+  config_.log_json = true;
+  configure(config_);
+  for (const auto& probe : kProbes) raise_for(probe.function, {probe.rule, "x", "a detail"});
+  ASSERT_EQ(lines().size(), std::size(kProbes));
+  for (const std::string& line : lines()) EXPECT_EQ(field(line, "severity"), "info");
+}
+
+TEST_F(Report, AnExpectedFailureIsAnErrorForWhoSaysSo) {
+  config_.rule_choices = {{RuleId::OutOfMemory, rules::Severity::Error}};
+  configure(config_);
+  raise_for("aclrtMalloc", {RuleId::OutOfMemory, "size", "a detail"});
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_EQ(lines()[0].find("plat error: MEM-Capacity"), 0u) << lines()[0];
+  raise_for("aclrtMalloc", {RuleId::NoContext, "", "a detail"});
+  EXPECT_EQ(lines().size(), 2u);
+}
+
 TEST_F(Report, TheMostRecentFailureIsTheThreadsOwn) {
   raise(Error{RuleId::MapOffset, "", "here"});
   std::thread([] {
