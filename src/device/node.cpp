@@ -29,9 +29,17 @@ Node::~Node() {
 }
 
 // Not $XDG_RUNTIME_DIR: two processes of one user may disagree about it, and would silently get two machines.
+// Anybody can make a directory of our name first; all processes of the user then pass it over alike.
 std::string Node::default_directory() {
-  const char* parent = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-  return fmt::format("{}/plat-{}", parent, os::user_id());
+  static constexpr std::array kParents = {"/dev/shm", "/tmp", "/var/tmp"};
+  return default_directory(kParents);
+}
+
+std::string Node::default_directory(std::span<const char* const> parents) {
+  const auto in = [](const char* parent) { return fmt::format("{}/plat-{}", parent, os::user_id()); };
+  for (const char* parent : parents)
+    if (os::can_be_private_directory(in(parent))) return in(parent);
+  return in(parents[0]);
 }
 
 std::string Node::control_path(uint32_t number) const {

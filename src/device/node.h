@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <span>
 
 #include "device/bank.h"
 #include "device/config.h"
@@ -63,6 +64,8 @@ class Node {
   Result<> check_settings() const;
 
   static std::string default_directory();
+  // The first of these in which this user has a directory, or can make one.
+  static std::string default_directory(std::span<const char* const> parents);
   std::string control_path(uint32_t number) const;
   static std::string control_path(const std::string& directory, const std::string& node, uint32_t number);
 

@@ -98,12 +98,27 @@ std::vector<std::string> list_directory(const std::string& path) {
 
 int remove_file(const std::string& path) { return unlink(path.c_str()) == 0 ? 0 : errno; }
 
-int make_private_directory(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return errno;
+namespace {
+
+// errno; EPERM when somebody else could meddle with it.
+int check_private_directory(const std::string& path) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return errno;
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0) return EPERM;
   return 0;
+}
+
+}  // namespace
+
+int make_private_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return errno;
+  return check_private_directory(path);
+}
+
+bool can_be_private_directory(const std::string& path) {
+  const int error = check_private_directory(path);
+  if (error != ENOENT) return error == 0;
+  return access(path.substr(0, path.find_last_of('/')).c_str(), W_OK | X_OK) == 0;
 }
 
 std::optional<FileIdentity> identify(int fd) {

@@ -52,6 +52,9 @@ int remove_file(const std::string& path);
 // with it.
 int make_private_directory(const std::string& path);
 
+// Whether make_private_directory would succeed. Makes nothing.
+bool can_be_private_directory(const std::string& path);
+
 // Sets the size; fails with EFBIG rather than raising SIGXFSZ under a file-size limit.
 int set_size(int fd, uint64_t size_bytes);
 

@@ -124,5 +124,29 @@ TEST(Config, EverySettingIsDocumented) {
   }
 }
 
+// Somebody who makes our directory first must not keep us from having a machine.
+TEST(Directory, ThatBelongsToOthersIsPassedOver) {
+  std::string first_name = ::testing::TempDir() + "plat-place-XXXXXX";
+  std::string second_name = ::testing::TempDir() + "plat-place-XXXXXX";
+  const std::string first = mkdtemp(first_name.data());
+  const std::string second = mkdtemp(second_name.data());
+  const std::array<const char*, 2> places = {first.c_str(), second.c_str()};
+  const std::string own = "/plat-" + std::to_string(os::user_id());
+  EXPECT_EQ(Node::default_directory(places), first + own);  // can be made
+  EXPECT_FALSE(std::filesystem::exists(first + own));
+  std::filesystem::create_directory(first + own);
+  EXPECT_EQ(Node::default_directory(places), first + own);  // is ours
+  // Writable by others: as good as theirs.
+  std::filesystem::permissions(first + own, std::filesystem::perms::all);
+  EXPECT_EQ(Node::default_directory(places), second + own);
+  std::filesystem::remove(first + own);
+  std::filesystem::create_symlink("/", first + own);
+  EXPECT_EQ(Node::default_directory(places), second + own);
+  std::filesystem::create_symlink("/", second + own);
+  EXPECT_EQ(Node::default_directory(places), first + own);  // nothing is left: the error names the first
+  std::filesystem::remove_all(first);
+  std::filesystem::remove_all(second);
+}
+
 }  // namespace
 }  // namespace plat::device
