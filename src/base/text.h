@@ -20,6 +20,9 @@ std::optional<uint64_t> parse_number(std::string_view text);
 // The text as a JSON string literal, quotes included. Bytes that are not UTF-8 come out as U+FFFD.
 std::string json_string(std::string_view text);
 
+// How many letters must be put in, taken out or exchanged to make one text of the other.
+size_t edit_distance(std::string_view one, std::string_view other);
+
 std::string_view trim(std::string_view text);
 
 }  // namespace plat

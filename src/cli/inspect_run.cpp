@@ -7,16 +7,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "os/environment.h"
 #include "os/file.h"
 
 namespace plat::cli {
 
 namespace {
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
+std::string variable(const char* name) { return os::variable(name).value_or(""); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "cli/settings.h"
 #include "os/child.h"
+#include "os/environment.h"
 #include "os/file.h"
 
 namespace plat::cli {
@@ -19,10 +20,7 @@ namespace {
 // whoever runs on the common one.
 constexpr std::array kMachineSettings = {"product", "devices", "capacity", "host_capacity"};
 
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
+std::string from_environment(const char* name) { return os::variable(name).value_or(""); }
 
 std::string in_front(const std::string& first, const std::string& rest) {
   return rest.empty() ? first : first + ":" + rest;

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "device/node.h"
+#include "os/environment.h"
 
 namespace plat::cli {
 
 device::Config settings_with(const std::map<std::string, std::string>& variables) {
   device::Config config = device::read_config([&](const std::string& name) -> std::optional<std::string> {
     if (const auto found = variables.find(name); found != variables.end()) return found->second;
-    const char* value = std::getenv(name.c_str());
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+    return os::variable(name);
   });
   if (config.directory.empty()) config.directory = device::Node::default_directory();
   return config;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <map>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "os/environment.h"
 #include "os/file.h"
 #include "os/memory.h"
 #include "os/process.h"
@@ -42,7 +42,23 @@ constexpr std::array kSettings = {
     Setting{"quiet", "0|1", "leave out the line that says this is a software device (0)"},
     Setting{"fault", "CLAUSE;...|@FILE", "what shall go wrong, and when: 'malloc, nth=3, fail=207001'"},
     Setting{"seed", "NUMBER", "makes every random choice repeatable"},
+    Setting{"streams", "pool|eager|seeded|seeded:NUMBER",
+            "how work of streams is run: by threads, at once, or interleaved by chance that repeats (pool)"},
+    Setting{"stacks", "0|1", "remember who allocated and freed a block, with stacks, for messages (0)"},
 };
+
+// Variables of ours that are no settings of the device.
+constexpr std::array kOtherVariables = {
+    "PLAT_CONFIG",         "PLAT_CRASH",         "PLAT_MSTX_REMEMBER",     "PLAT_INSPECT_TRACE",
+    "PLAT_INSPECT_STACKS", "PLAT_INSPECT_DEPTH", "PLAT_INSPECT_MAX_BYTES",
+};
+
+std::string variable_of(const char* key) {
+  std::string name = "PLAT_";
+  for (const char* c = key; *c != 0; ++c)
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+  return name;
+}
 
 class Reader {
  public:
@@ -55,6 +71,16 @@ class Reader {
     read_behaviour();
     read_visible_devices();
     return std::move(config_);
+  }
+
+  // What the environment, else the file, says of a setting.
+  std::optional<std::string> value(const char* key) {
+    name_ = variable_of(key);
+    if (auto found = environment_(name_); found && !found->empty()) return found;
+    // "key =" in a file is as good as nothing, like a variable that is set to nothing.
+    if (const auto found = file_.find(key); found != file_.end() && !found->second.empty())
+      return found->second;
+    return std::nullopt;
   }
 
  private:
@@ -74,17 +100,6 @@ class Reader {
           kept = key == "fault" && !kept.empty() ? fmt::format("{};{}", kept, value) : std::string(value);
         },
         [&](std::string problem) { complain(fmt::format("{}: {}", path, problem)); });
-  }
-
-  std::optional<std::string> value(const char* key) {
-    name_ = "PLAT_";
-    for (const char* c = key; *c != 0; ++c)
-      name_ += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
-    if (auto found = environment_(name_); found && !found->empty()) return found;
-    // "key =" in a file is as good as nothing, like a variable that is set to nothing.
-    if (const auto found = file_.find(key); found != file_.end() && !found->second.empty())
-      return found->second;
-    return std::nullopt;
   }
 
   void wrong(std::string_view value, std::string_view wanted) {
@@ -298,11 +313,37 @@ void parse_config_text(std::string_view text,
 
 Config read_config(const Environment& environment) { return Reader(environment).read(); }
 
+std::string nearest_variable(std::string_view name) {
+  std::string nearest;
+  size_t least = SIZE_MAX;
+  const auto try_one = [&](const std::string& known) {
+    const size_t steps = edit_distance(name, known);
+    if (steps < least) {
+      least = steps;
+      nearest = known;
+    }
+  };
+  for (const Setting& setting : kSettings) try_one(variable_of(setting.key));
+  for (const char* known : kOtherVariables) try_one(known);
+  // Other programs may have variables that begin like ours; only what looks like one of ours is meant for us.
+  constexpr size_t kPrefix = 5;  // PLAT_
+  constexpr size_t kBeginning = kPrefix + 5;
+  const bool begins_alike =
+      name.size() > kBeginning && name.substr(0, kBeginning) == nearest.substr(0, kBeginning);
+  return least <= 2 || begins_alike ? nearest : "";
+}
+
+std::optional<std::string> setting(const char* key) {
+  const Environment environment = os::variable;
+  return Reader(environment).value(key);
+}
+
 Config read_config() {
-  return read_config([](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  });
+  Config config = read_config(os::variable);
+  for (const std::string& name : os::variables_with("PLAT_"))
+    if (const std::string nearest = nearest_variable(name); !nearest.empty() && nearest != name)
+      config.remarks.push_back(fmt::format("there is no setting {}; is {} meant?", name, nearest));
+  return config;
 }
 
 }  // namespace plat::device

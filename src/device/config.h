@@ -55,6 +55,7 @@ struct Config {
   std::vector<fault::Clause> faults;
   std::string crash;  // where to die, for tests
   std::vector<std::string> complaints;
+  std::vector<std::string> remarks;  // on what is there and has no effect
 
   bool is_private() const { return node == "private"; }
 };
@@ -66,10 +67,16 @@ struct Setting {
   const char* meaning;  // one line
 };
 std::span<const Setting> settings();
+// The variable of ours that a misspelt one may mean; the name itself if it is one, "" if nothing is like it.
+std::string nearest_variable(std::string_view name);
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 // How much host memory there is when nobody says it, on a machine with so much.
 uint64_t host_capacity_of(uint64_t machine_bytes);
+
+// What the environment, else the file that PLAT_CONFIG names, says of one setting by its key; nothing if
+// neither does. For the folders above that keep settings of their own.
+std::optional<std::string> setting(const char* key);
 
 Config read_config(const Environment& environment);
 // From the process's own environment.

@@ -20,6 +20,7 @@ Node::Node(Config config) : config_(std::move(config)) {
   if (config_.directory.empty()) config_.directory = default_directory();
   adopt_running_machine(config_);
   report::configure(config_);
+  for (const std::string& remark : config_.remarks) report::warning(remark);
   arm_crash(config_.crash);
   fault::arm(config_.faults, config_.seed);
 }

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
+
+#include "device/config.h"
 
 namespace plat::memory {
 
@@ -12,10 +13,7 @@ namespace {
 constexpr int kFrames = 24;
 constexpr int kOwnFrames = 2;  // walk() and who called it
 
-bool stacks_wanted() {
-  const char* text = std::getenv("PLAT_STACKS");
-  return text != nullptr && *text != 0 && std::strcmp(text, "0") != 0;
-}
+bool stacks_wanted() { return device::setting("stacks").value_or("0") != "0"; }
 }  // namespace
 
 History::History() : stacks_(stacks_wanted()) { deaths_.reserve(kRemembered); }

@@ -42,7 +42,7 @@ bool Broker::start() {
     thread.starting = true;
     {
       const Control control(*this);
-      const char* wish = std::getenv("PLAT_MSTX_REMEMBER");
+      const char* wish = secure_getenv("PLAT_MSTX_REMEMBER");
       if (wish != nullptr && std::string_view(wish) != "" && std::string_view(wish) != "0")
         remember_.store(true);
       attach_found_tools(*this);

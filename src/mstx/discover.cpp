@@ -50,7 +50,7 @@ void attach_one(Broker& broker, mstxInitInjectionFunc init) {
 }
 
 void attach_preloaded(Broker& broker) {
-  if (const char* preloaded = std::getenv("LD_PRELOAD")) {
+  if (const char* preloaded = secure_getenv("LD_PRELOAD")) {
     for_each_entry(preloaded, " :", [&](const std::string& entry) {
       if (void* const library = dlopen(entry.c_str(), RTLD_LAZY | RTLD_NOLOAD))
         attach_one(broker, find_init(library));
@@ -84,7 +84,7 @@ void* load_tool(const char* path) {
 mstxInitInjectionFunc find_init(void* library) { return unless_ours(dlsym(library, kInit)); }
 
 void attach_found_tools(Broker& broker) {
-  const char* const path = std::getenv("MSTX_INJECTION_PATH");
+  const char* const path = secure_getenv("MSTX_INJECTION_PATH");
   if (path != nullptr && *path != '\0') {
     const std::string_view value(path);
     // A file may have a colon in its name.

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "base/text.h"
+#include "device/config.h"
 #include "rules/rules.h"
 #include "stream/stream.h"
 
@@ -40,8 +40,8 @@ std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
 }
 
 Runtime* make_from_environment() {
-  const char* text = std::getenv("PLAT_STREAMS");
-  auto options = text && *text ? parse_mode(text) : Result<Options>{};
+  const auto text = device::setting("streams");
+  auto options = text ? parse_mode(*text) : Result<Options>{};
   if (!options) return new Runtime({}, options.error());
   if (options->mode == Mode::Seeded) {
     std::fprintf(

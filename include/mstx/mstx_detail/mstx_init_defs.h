@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +24,8 @@ extern "C" {
 mstxInitInjectionFunc platMstxImage1Tool(void);
 
 MSTX_INNER_FUNC_DEFINE mstxInitInjectionFunc platMstxImage1Tool(void) {
-  const char* const path = getenv("MSTX_INJECTION_PATH");
+  /* A program with more rights than its caller must not load what the caller names. */
+  const char* const path = getauxval(AT_SECURE) == 0 ? getenv("MSTX_INJECTION_PATH") : NULL;
   void* library = dlopen("libms_tools_ext.so", RTLD_LAZY | RTLD_NOLOAD);
   void* symbol = NULL;
   mstxInitInjectionFunc tool;

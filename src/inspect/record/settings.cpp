@@ -1,9 +1,9 @@
 #include "inspect/record/settings.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "inspect/trace/format.h"
@@ -18,7 +18,7 @@ void complain(const char* name, const char* value) {
 
 // The number of a variable within its limits, or the default.
 uint64_t number(const char* name, uint64_t least, uint64_t most, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
+  const char* const text = secure_getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
   char* end = nullptr;
   const unsigned long long value = std::strtoull(text, &end, 10);
@@ -51,9 +51,9 @@ Settings late_settings(const char* trace, const char* stacks) {
 
 Settings read_settings() {
   Settings settings;
-  if (const char* const path = std::getenv("PLAT_INSPECT_TRACE"); path != nullptr && *path != '\0')
+  if (const char* const path = secure_getenv("PLAT_INSPECT_TRACE"); path != nullptr && *path != '\0')
     std::snprintf(settings.path, sizeof settings.path, "%s", path);
-  if (const char* const stacks = std::getenv("PLAT_INSPECT_STACKS"); stacks != nullptr && *stacks != '\0') {
+  if (const char* const stacks = secure_getenv("PLAT_INSPECT_STACKS"); stacks != nullptr && *stacks != '\0') {
     if (!set_stacks(settings, stacks)) complain("PLAT_INSPECT_STACKS", stacks);
   }
   settings.depth = static_cast<uint32_t>(number("PLAT_INSPECT_DEPTH", 1, kFramesMax, settings.depth));

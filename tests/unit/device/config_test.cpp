@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "base/units.h"
+#include "device/node.h"
+#include "os/file.h"
+#include "os/process.h"
 
 namespace plat::device {
 namespace {
@@ -146,6 +151,55 @@ TEST(Directory, ThatBelongsToOthersIsPassedOver) {
   EXPECT_EQ(Node::default_directory(places), first + own);  // nothing is left: the error names the first
   std::filesystem::remove_all(first);
   std::filesystem::remove_all(second);
+}
+
+TEST(Config, AMisspeltVariableIsRemarkedOnWithTheNearestName) {
+  EXPECT_EQ(nearest_variable("PLAT_CAPACTIY"), "PLAT_CAPACITY");
+  EXPECT_EQ(nearest_variable("PLAT_DEVICE"), "PLAT_DEVICES");
+  EXPECT_EQ(nearest_variable("PLAT_DEVICE_COUNT"), "PLAT_DEVICES");
+  EXPECT_EQ(nearest_variable("PLAT_STREAM"), "PLAT_STREAMS");
+  EXPECT_EQ(nearest_variable("PLAT_INSPECT_DEPHT"), "PLAT_INSPECT_DEPTH");
+  EXPECT_EQ(nearest_variable("PLAT_SOMETHING_OF_OTHERS"), "");
+  for (const Setting& known : settings()) {
+    std::string name = "PLAT_";
+    for (const char* c = known.key; *c != 0; ++c) name += static_cast<char>(toupper(*c));
+    EXPECT_EQ(nearest_variable(name), name);
+  }
+
+  setenv("PLAT_CAPACTIY", "4MiB", 1);
+  const Config config = read_config();
+  unsetenv("PLAT_CAPACTIY");
+  ASSERT_EQ(config.remarks.size(), 1u);
+  EXPECT_NE(config.remarks[0].find("PLAT_CAPACITY"), std::string::npos) << config.remarks[0];
+  EXPECT_TRUE(read_config().remarks.empty());
+}
+
+TEST(Config, ThePageListsEverySetting) {
+  const std::string page = os::read_small_file(PLAT_SOURCE "/docs/howto/configure.md").value_or("");
+  for (const Setting& known : settings()) {
+    std::string name = "PLAT_";
+    std::string option = "--";
+    for (const char* c = known.key; *c != 0; ++c) {
+      name += static_cast<char>(toupper(*c));
+      option += *c == '_' ? '-' : *c;
+    }
+    EXPECT_NE(page.find(fmt::format("| `{}` | `{}` | `{}`", known.key, name, option)), std::string::npos)
+        << known.key;
+  }
+}
+
+TEST(Config, SettingsOfOtherFoldersComeFromTheFileToo) {
+  const std::string path = ::testing::TempDir() + "plat-settings-" + std::to_string(getpid());
+  std::ofstream(path) << "streams = eager\nstacks = 1\n";
+  setenv("PLAT_CONFIG", path.c_str(), 1);
+  EXPECT_EQ(setting("streams"), "eager");
+  setenv("PLAT_STREAMS", "pool", 1);
+  EXPECT_EQ(setting("streams"), "pool");
+  EXPECT_EQ(setting("stacks"), "1");
+  unsetenv("PLAT_STREAMS");
+  unsetenv("PLAT_CONFIG");
+  EXPECT_EQ(setting("stacks"), std::nullopt);
+  unlink(path.c_str());
 }
 
 }  // namespace
