@@ -1,6 +1,4 @@
 // Which device and context a thread uses.
-#include <string_view>
-
 #include "acl/acl_rt_context.h"
 #include "acl/acl_rt_device.h"
 #include "acl/entry.h"
@@ -20,20 +18,12 @@ namespace {
 
 stream::Runtime& streams() { return stream::Runtime::instance(); }
 
-// How many streams and events a device of the product has.
-void set_limits(const device::Product& product) {
-  const std::string_view key = product.key;
-  if (key == "training") return streams().set_limits(2048, 65535);
-  if (key == "inference" || key == "200") return streams().set_limits(1024, 1023);
-  if (key.starts_with("200i")) return streams().set_limits(512, 65536);
-  streams().set_limits(1984, 65536);
-}
-
 // The device, open and ready for a context.
 Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
   PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
   PLAT_TRY(runtime.node.bank(device));
-  set_limits(runtime.node.product());
+  const device::Product& product = runtime.node.product();
+  streams().set_limits(product.streams_max, product.events_max);
   runtime.node.set_open(device, true);
   listen_to_regions();
   return device;

@@ -23,6 +23,8 @@ struct Product {
   bool expected_address;   // aclrtReserveMemAddress with expectPtr
   bool cross_server;       // NoUC reservations, fabric handles, selected links
   bool peer_access;        // copies and mappings between devices
+  uint32_t streams_max;    // of one device
+  uint32_t events_max;     // of one device
 };
 
 // Whether memory of another device is reached over a link: SIO 0, HCCS 1, UB by one port 2, by several 3.
