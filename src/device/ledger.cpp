@@ -131,7 +131,7 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
           waiting_for = describe(clearing);
       }
       if (reaped && !comes_free)
-        return tl::unexpected(planned ? out_of_memory_locked(page_count) : planned.error());
+        return tl::unexpected(planned ? out_of_memory_locked(page_count, info.asked_bytes) : planned.error());
     }
     if (!waiting_for.empty())
       report::notice(fmt::format("device {}: waiting for memory that is being cleared: {}",
@@ -333,9 +333,13 @@ std::vector<Holder> Ledger::holders() {
   return holders_locked();
 }
 
-Error Ledger::out_of_memory_locked(uint64_t page_count) {
+Error Ledger::out_of_memory_locked(uint64_t page_count, uint64_t asked_bytes) {
   const LedgerHeader& h = *header_;
-  const uint64_t asked = page_count * core::kPageBytes;
+  const uint64_t taken = page_count * core::kPageBytes;
+  const uint64_t asked = asked_bytes != 0 ? asked_bytes : taken;
+  const std::string rounded =
+      asked == taken ? ""
+                     : fmt::format(", which takes {} with padding and in whole pages", format_bytes(taken));
   const std::string where =
       h.device_number < kMaxDevices ? fmt::format("device {}", h.device_number) : "host memory";
   if (page_count <= h.free_pages)
@@ -352,8 +356,8 @@ Error Ledger::out_of_memory_locked(uint64_t page_count) {
     who += fmt::format("; still being cleared: {}", describe(clearing));
   return Error{
       RuleId::OutOfMemory, "size",
-      fmt::format("{}: asked for {} ({} bytes), free {} ({} bytes) of {}{}", where, format_bytes(asked),
-                  asked, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
+      fmt::format("{}: asked for {} ({} bytes){}, free {} ({} bytes) of {}{}", where, format_bytes(asked),
+                  asked, rounded, format_bytes(uint64_t{h.free_pages} * core::kPageBytes),
                   uint64_t{h.free_pages} * core::kPageBytes, format_bytes(h.capacity_bytes), who)};
 }
 

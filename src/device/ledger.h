@@ -39,6 +39,7 @@ struct BlockInfo {
   Purpose purpose = Purpose::Physical;
   uint8_t location_type = 0;
   uint32_t location_id = 0;
+  uint64_t asked_bytes = 0;  // what the program asked for, for messages; 0: whole pages
 };
 
 // What a process holds of one device, for people.
@@ -190,7 +191,7 @@ class Ledger {
   std::vector<Clearing> clearing_locked() const;
   // "1 GiB by pid 17 (python), which is stopped"
   static std::string describe(const std::vector<Clearing>& clearing);
-  Error out_of_memory_locked(uint64_t page_count);
+  Error out_of_memory_locked(uint64_t page_count, uint64_t asked_bytes);
   std::vector<Holder> holders_locked();
 
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }

@@ -13,6 +13,8 @@ namespace {
 // Runs a step of a queued call; an error says which call it was.
 template <class Step>
 Result<> queued(const char* function, const Step& step) {
+  // What is only a warning names the call too.
+  const report::CallScope scope(function);
   Result<> result = step();
   if (!result) [[unlikely]]
     result.error().detail += fmt::format(" (queued by {})", function);

@@ -36,6 +36,7 @@ Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module
   info.attribute = static_cast<uint8_t>(attribute_of(plan, vmm_.node().product()));
   info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
   info.location_id = bank;
+  info.asked_bytes = plan.asked_bytes;
   const bool media = family == Family::Media || family == Family::MediaMpi;
   info.purpose = plan.pages == Pages::Normal ? device::Purpose::SmallPages
                  : media                     ? device::Purpose::Media

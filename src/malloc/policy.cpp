@@ -51,6 +51,7 @@ Result<Plan> plan(const device::Product& product, Call call, uint64_t size_bytes
   if (bytes > device::kLargestReservation)
     return fail(RuleId::MallocLargest, "size", "asked for {} ({} bytes)", format_bytes(size_bytes),
                 size_bytes);
+  result.asked_bytes = size_bytes;
   result.block_bytes = bytes;
   result.peer = known >= ACL_MEM_MALLOC_HUGE_FIRST_P2P && known != ACL_MEM_MALLOC_HUGE1G_ONLY;
   if (result.peer && !product.peer_access)

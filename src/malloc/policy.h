@@ -21,6 +21,7 @@ constexpr uint64_t page_bytes(Pages pages) {
 }
 
 struct Plan {
+  uint64_t asked_bytes = 0;  // by the program
   uint64_t block_bytes = 0;  // what the runtime asks the driver for: rounded, padded
   Pages pages = Pages::Normal;
   bool falls_back = false;  // to normal pages, when there are no huge ones

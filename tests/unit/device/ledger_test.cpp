@@ -53,6 +53,16 @@ TEST(Ledger, RefusesMoreThanIsFreeAndSaysSo) {
   EXPECT_TRUE(ledger->allocate(1, {}));
 }
 
+TEST(Ledger, SaysWhatWasAskedForNotOnlyWhatItTakes) {
+  auto ledger = private_ledger(4_MiB);
+  BlockInfo info;
+  info.asked_bytes = 5'000'000;
+  const auto refused = ledger->allocate(3, info);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().detail.find("(5000000 bytes), which takes 6 MiB"), std::string::npos)
+      << refused.error().detail;
+}
+
 TEST(Ledger, SaysWhatWasAskedHoweverMuchItIs) {
   auto ledger = private_ledger(8_MiB);
   const auto refused = ledger->allocate(uint64_t{1} << 42, {});
