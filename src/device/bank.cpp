@@ -21,10 +21,9 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Con
   const uint64_t capacity = bank->ledger_->capacity_bytes();
   bank->alias_ = os::map_shared(bank->ledger_->data_fd(), 0, capacity);
   if (bank->alias_ == nullptr)
-    return fail(
-        RuleId::DeviceOpen, "deviceId",
-        "device {}: no address space for its {} ({}); raise ulimit -v or choose a smaller PLAT_CAPACITY",
-        options.device_number, format_bytes(capacity), std::strerror(errno));
+    return fail(RuleId::DeviceLimits, "deviceId",
+                "device {}: no {} of addresses are to be had for its memory ({}); ulimit -v is {}",
+                options.device_number, format_bytes(capacity), std::strerror(errno), os::address_limit());
   bank->ledger_->begin([bank = bank.get()](uint32_t first, uint32_t count) { bank->clear(first, count); });
   return bank;
 }

@@ -31,6 +31,17 @@ void copy_text(char (&target)[N], const std::string& text) {
   std::memcpy(target, text.data(), std::min(text.size(), N - 1));
 }
 
+// A file that cannot be had: by a limit of the process, or for another reason.
+tl::unexpected<Error> no_file(const std::string& what, int error) {
+  const char* limit = error == EFBIG    ? "ulimit -f"
+                      : error == EMFILE ? "ulimit -n"
+                      : error == ENOMEM ? "ulimit -v"
+                                        : "";
+  if (*limit != 0)
+    return fail(RuleId::DeviceLimits, "deviceId", "{}: {} ({})", what, std::strerror(error), limit);
+  return fail(RuleId::DeviceOpen, "deviceId", "{}: {}", what, std::strerror(error));
+}
+
 }  // namespace
 
 int32_t Ledger::bare_pid(const os::ProcessIdentity& process, uint64_t home_namespace) {
@@ -76,9 +87,7 @@ Result<> Ledger::open_control(const LedgerOptions& options) {
   control_path_ = options.control_path;
   control_ = options.control_path.empty() ? os::create_memory_file("plat-control", 0)
                                           : os::open_private_file(options.control_path, true);
-  if (!control_)
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", options.control_path,
-                std::strerror(errno));
+  if (!control_) return no_file("control file " + options.control_path, errno);
   if (const int error = os::try_lock_byte(control_.get(), kAttachLockByte); error != 0 && error != EAGAIN)
     return fail(RuleId::DeviceOpen, "deviceId", "control file {}: no byte-range locks here ({})",
                 options.control_path, std::strerror(error));
@@ -145,8 +154,7 @@ int32_t Ledger::a_live_pid() const {
 
 Result<> Ledger::map_control(uint64_t size_bytes) {
   base_ = os::map_shared(control_.get(), 0, size_bytes);
-  if (base_ == nullptr)
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", control_path_, std::strerror(errno));
+  if (base_ == nullptr) return no_file("control file " + control_path_, errno);
   mapped_bytes_ = size_bytes;
   header_ = reinterpret_cast<LedgerHeader*>(base_);
   return {};
@@ -161,8 +169,7 @@ Result<> Ledger::create_layout(const LedgerOptions& options) {
   // Taken now: a store into a file that turns out to have no room would kill the process.
   if (error == 0) error = os::commit(control_.get(), 0, at.total);
   if (error == EOPNOTSUPP) error = 0;
-  if (error != 0)
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {}: {}", control_path_, std::strerror(error));
+  if (error != 0) return no_file("control file " + control_path_, error);
   PLAT_TRY(map_control(at.total));
   LedgerHeader& h = *header_;
   h.magic = kLedgerMagic;
@@ -261,13 +268,10 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
                   options.data_path, a_live_pid());
     if (data_ && created) os::set_size(data_.get(), 0);
     if (const int error = data_ ? os::set_size(data_.get(), h.capacity_bytes) : errno; error != 0)
-      return fail(RuleId::DeviceOpen, "deviceId", "data file {}: {}", options.data_path,
-                  std::strerror(error));
+      return no_file("data file " + options.data_path, error);
   } else if (created) {
     data_ = os::create_memory_file("plat-memory", h.capacity_bytes);
-    if (!data_)
-      return fail(RuleId::DeviceOpen, "deviceId", "memory file of {} bytes: {}", h.capacity_bytes,
-                  std::strerror(errno));
+    if (!data_) return no_file(fmt::format("memory file of {} bytes", h.capacity_bytes), errno);
   } else {
     // Every process that holds the file offers it through /proc. One may be ending, so all are asked.
     for (uint32_t slot = 0; slot < kMaxProcesses && !data_; ++slot) {

@@ -3,11 +3,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <charconv>
 #include <vector>
 
+#include "base/text.h"
 #include "os/control_groups.h"
 #include "os/file.h"
 
@@ -134,6 +136,12 @@ Headroom headroom() {
     if (left < least.available_bytes) least = Headroom{left, "control group " + limit.group};
   }
   return least;
+}
+
+std::string address_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
+  return format_bytes(limit.rlim_cur);
 }
 
 uint64_t machine_memory_bytes() { return meminfo_bytes("MemTotal:"); }

@@ -49,6 +49,8 @@ struct Headroom {
 Headroom headroom();
 
 uint64_t machine_memory_bytes();
+// How much address space the process may have, for people: "4 GiB", or "unlimited".
+std::string address_limit();
 // vm.max_map_count.
 uint64_t mapping_limit();
 

@@ -1,5 +1,6 @@
 // Opening devices and joining a machine: every rule broken and kept.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,32 @@ RULE_KEPT(DeviceOpen, {"PLAT_NODE", "shared"}) {
   EXPECT_OK(aclrtSetDevice(0));
   const std::string remove = std::string("rm -rf ") + directory;
   EXPECT_EQ(system(remove.c_str()), 0);
+}
+
+void limit_file_size(uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+// As under valgrind, or after ulimit -v; not by that limit, because a sanitizer needs addresses of its own.
+void take_addresses_away() {
+  for (uint64_t size_bytes = 64_TiB; size_bytes >= 256_GiB; size_bytes /= 2)
+    while (mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) !=
+           MAP_FAILED) {
+    }
+}
+
+RULE_BROKEN(DeviceLimits, {"PLAT_CAPACITY", "1TiB"}, {"PLAT_DEVICES", "2"}) {
+  take_addresses_away();
+  EXPECT_BREAKS(aclrtSetDevice(0));
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("ulimit -v"), std::string::npos) << aclGetRecentErrMsg();
+  limit_file_size(16_MiB);
+  EXPECT_BREAKS(aclrtSetDevice(1));
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("ulimit -f"), std::string::npos) << aclGetRecentErrMsg();
+}
+RULE_KEPT(DeviceLimits, {"PLAT_CAPACITY", "64MiB"}) {
+  limit_file_size(128_MiB);
+  EXPECT_OK(aclrtSetDevice(0));
 }
 
 // A control file of another layout, with somebody alive on it.
