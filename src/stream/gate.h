@@ -19,16 +19,23 @@ class Gate {
     changed_.notify_all();
   }
 
-  // False when the deadline passed first. `looks`: how often to look before sleeping; work is often shorter
-  // than a sleep.
+  // Looks so often without sleeping; work is often shorter than a sleep.
   template <class Condition>
-  bool wait(const Condition& condition, Deadline deadline, int looks = 1) {
+  bool watch(const Condition& condition, int looks) {
     if (condition()) return true;
     const Counted watcher(watchers_);
     for (; looks > 1; --looks) {
       relax();
       if (condition()) return true;
     }
+    return false;
+  }
+
+  // False when the deadline passed first.
+  template <class Condition>
+  bool wait(const Condition& condition, Deadline deadline) {
+    if (condition()) return true;
+    const Counted watcher(watchers_);
     const Counted waiter(waiters_);
     std::unique_lock lock(mutex_);
     if (deadline) return changed_.wait_until(lock, *deadline, condition);

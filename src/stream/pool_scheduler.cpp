@@ -2,13 +2,19 @@
 //
 // A stream costs no thread. Threads beyond the usual number exist only while client code blocks others, so
 // that a thousand streams whose callbacks wait for each other still make progress.
+//
+// Where the system gives no thread (RLIMIT_NPROC, pids.max), the threads that wait for streams or ask how far
+// they are lend a hand: they run the work themselves, until a thread can be had again.
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "device/report.h"
 #include "os/signal_chain.h"
 #include "stream/queue.h"
 #include "stream/scheduler.h"
@@ -22,6 +28,11 @@ constexpr size_t kPriorities = 8;
 constexpr size_t kItemsPerTurn = 64;
 // About 5 microseconds.
 constexpr int kLooksBeforeSleep = 100;
+// How long a thread that lends a hand sleeps when there is nothing to run at the moment.
+constexpr auto kLookAgain = std::chrono::microseconds(200);
+
+// Whether the calling thread is one of the pool's, and not lending a hand from inside code of the client's.
+constinit thread_local bool t_is_worker = false;
 
 class PoolScheduler final : public Scheduler {
  public:
@@ -53,24 +64,64 @@ class PoolScheduler final : public Scheduler {
     if (idle_ == 0) add_worker();
   }
 
+  void drive_for_query() override {
+    if (short_.load()) lend_a_hand();
+  }
+
   bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) override {
-    return gate.wait(condition, deadline, lingers_ ? kLooksBeforeSleep : 1);
+    if (gate.watch(condition, lingers_ ? kLooksBeforeSleep : 1)) return true;
+    const Sleeper sleeper(*this, gate);
+    while (!condition()) {
+      if (!short_.load()) {
+        if (!gate.wait([&] { return condition() || short_.load(); }, deadline)) return false;
+        continue;
+      }
+      const auto now = Clock::now();
+      if (deadline && now >= *deadline) return false;
+      if (lend_a_hand()) continue;
+      Clock::time_point until = now + kLookAgain;
+      if (deadline) until = std::min(until, *deadline);
+      gate.wait(condition, until);
+    }
+    return true;
   }
 
   void enter_host_code() override {
+    if (!t_is_worker) return;
     std::lock_guard lock(mutex_);
     ++in_host_code_;
-    if (ready_count_.load() > 0 && idle_ == 0) add_worker();
+    const bool has_work = ready_count_.load() > 0 || timers_.next().has_value();
+    if (has_work && idle_ == 0) add_worker();
   }
 
   void leave_host_code() override {
+    if (!t_is_worker) return;
     std::lock_guard lock(mutex_);
     --in_host_code_;
+    short_.store(false);
   }
 
   bool may_linger() const override { return lingers_ && ready_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
+  // A thread that may sleep at a gate, and is to be woken when its hand is needed.
+  struct Sleeper {
+    Sleeper(PoolScheduler& owner, Gate& gate) : scheduler(owner), at(gate) {
+      std::lock_guard lock(scheduler.mutex_);
+      scheduler.sleepers_.push_back(&at);
+    }
+    ~Sleeper() {
+      std::lock_guard lock(scheduler.mutex_);
+      auto& all = scheduler.sleepers_;
+      all.erase(std::find(all.begin(), all.end(), &at));
+    }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+
+    PoolScheduler& scheduler;
+    Gate& at;
+  };
+
   void push(std::shared_ptr<Stream> stream) {
     const size_t priority = std::min<size_t>(stream->traits().priority, kPriorities - 1);
     ready_[priority].push_back(std::move(stream));
@@ -96,30 +147,57 @@ class PoolScheduler final : public Scheduler {
     try {
       ++workers_;
       std::thread([this] { work(); }).detach();
-    } catch (const std::system_error&) {
-      --workers_;  // The others carry on; with none at all, the next call tries again.
+      short_.store(false);
+    } catch (const std::exception& problem) {
+      --workers_;  // The others carry on, and the next call tries again.
+      if (workers_ == in_host_code_) fall_short(problem.what());
     }
+  }
+
+  // With the lock held: no thread of the pool can run what is there.
+  void fall_short(const char* why) {
+    short_.store(true);
+    for (Gate* gate : sleepers_) gate->notify();
+    if (std::exchange(said_short_, true)) return;
+    report::notice(
+        fmt::format("no thread can be made for streams ({}): their work runs in the threads that wait for "
+                    "them. Raise ulimit -u or pids.max, or start fewer threads",
+                    why));
+  }
+
+  bool lend_a_hand() {
+    std::unique_lock lock(mutex_);
+    const bool was_worker = std::exchange(t_is_worker, false);
+    const bool ran = run_next(lock);
+    t_is_worker = was_worker;
+    return ran;
+  }
+
+  // Runs what is due or ready, if there is anything. The lock is held, but for the time that work runs.
+  bool run_next(std::unique_lock<std::mutex>& lock) {
+    if (auto due = timers_.take(Clock::now()); !due.empty()) {
+      lock.unlock();
+      for (auto& stream : due) stream->wake();
+      due.clear();
+      lock.lock();
+      return true;
+    }
+    auto stream = pop();
+    if (!stream) return false;
+    lock.unlock();
+    const Stream::Turn turn = stream->run(kItemsPerTurn);
+    if (turn != Stream::Turn::More) stream.reset();
+    lock.lock();
+    if (stream) push(std::move(stream));
+    return true;
   }
 
   void work() {
     os::unblock_faults();
+    t_is_worker = true;
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      if (auto due = timers_.take(Clock::now()); !due.empty()) {
-        lock.unlock();
-        for (auto& stream : due) stream->wake();
-        due.clear();
-        lock.lock();
-        continue;
-      }
-      if (auto stream = pop()) {
-        lock.unlock();
-        const Stream::Turn turn = stream->run(kItemsPerTurn);
-        if (turn != Stream::Turn::More) stream.reset();
-        lock.lock();
-        if (stream) push(std::move(stream));
-        continue;
-      }
+      if (run_next(lock)) continue;
       if (workers_ - in_host_code_ > workers_wanted_) break;
       ++idle_;
       if (const Deadline next = timers_.next()) {
@@ -134,7 +212,7 @@ class PoolScheduler final : public Scheduler {
 
   const unsigned workers_wanted_;
   const bool lingers_;
-  std::mutex mutex_;  // guards everything below but the atomic
+  std::mutex mutex_;  // guards everything below but the atomics
   std::condition_variable work_;
   std::condition_variable stopped_;
   std::array<std::deque<std::shared_ptr<Stream>>, kPriorities> ready_;
@@ -142,7 +220,10 @@ class PoolScheduler final : public Scheduler {
   Timers timers_;
   unsigned workers_ = 0;
   unsigned idle_ = 0;
-  unsigned in_host_code_ = 0;
+  unsigned in_host_code_ = 0;       // of the workers
+  std::vector<Gate*> sleepers_;     // where threads of the client's wait
+  std::atomic<bool> short_{false};  // there may be work, and no worker that could run it
+  bool said_short_ = false;
   bool stopping_ = false;
 };
 

@@ -163,7 +163,7 @@ Result<> Runtime::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) 
 // An event without a record is complete if it may be recorded at any time, and not ready if a record is
 // awaited.
 Result<bool> Runtime::query(Event& event) {
-  scheduler_->drive();
+  scheduler_->drive_for_query();
   const auto mark = event.last();
   return mark ? mark->done() : event.kind == EventKind::Extended;
 }
@@ -186,7 +186,7 @@ Result<bool> Runtime::query_event_waits(EventId id) {
   if (event->kind == EventKind::Extended || !event->may_be_waited_on())
     return fail(RuleId::EventQueryable, "event", "event {:#x} was created with flags {:#x}", id.value,
                 event->flags);
-  scheduler_->drive();
+  scheduler_->drive_for_query();
   return event->waits->load() == 0;
 }
 

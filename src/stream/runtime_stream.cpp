@@ -124,7 +124,7 @@ Result<> Runtime::synchronize_device(int32_t timeout_ms) {
 }
 
 Result<bool> Runtime::is_complete(StreamId id) {
-  scheduler_->drive();
+  scheduler_->drive_for_query();
   PLAT_ASSIGN(stream, find_stream(id));
   return stream->is_complete();
 }

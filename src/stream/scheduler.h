@@ -24,6 +24,8 @@ class Scheduler {
   virtual void wake_at(std::shared_ptr<Stream> stream, Clock::time_point time) = 0;
   // A host thread has queued or asked something: a chance to run work in it. Never called with a lock held.
   virtual void drive() {}
+  // A host thread has asked how far a stream is, and may do so until the stream gets there.
+  virtual void drive_for_query() { drive(); }
   // Waits in a host thread. False when the deadline passed first.
   virtual bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) = 0;
   // Around code of the client's, which may block for as long as it likes.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "rules/rules.h"
@@ -35,6 +37,26 @@ class Latch {
 
  private:
   std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+// While it lives, the system gives no thread, as at RLIMIT_NPROC and pids.max: there is no room for its
+// stack.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_t too_large;
+    EXPECT_EQ(pthread_getattr_default_np(&usual_), 0);
+    EXPECT_EQ(pthread_attr_init(&too_large), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&too_large, size_t{1} << 46), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&too_large), 0);
+    EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  }
+  ~NoThreads() { EXPECT_EQ(pthread_setattr_default_np(&usual_), 0); }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t usual_;
 };
 
 class StreamTest : public ::testing::TestWithParam<Mode> {

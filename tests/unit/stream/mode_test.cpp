@@ -1,10 +1,7 @@
 // The modes that make runs repeatable, and the setting that chooses them.
 #include "fixture.h"
 
-#include <pthread.h>
-
 #include <random>
-#include <system_error>
 
 namespace plat::stream {
 namespace {
@@ -72,14 +69,11 @@ TEST(Mode, SeededWorkRunsWhileNobodyCalls) {
 // Where no thread can be made, the client's own calls run the work, and in the same order as ever.
 TEST(Mode, SeededWorkNeedsNoThread) {
   const std::vector<int> expected = interleaving(3);
-  pthread_attr_t usual, too_large;
-  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
-  ASSERT_EQ(pthread_attr_init(&too_large), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&too_large, size_t{1} << 46), 0);  // no room for such a stack
-  ASSERT_EQ(pthread_setattr_default_np(&too_large), 0);
-  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
-  const std::vector<int> alone = interleaving(3);
-  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  std::vector<int> alone;
+  {
+    const NoThreads none;
+    alone = interleaving(3);
+  }
   EXPECT_EQ(alone, expected);
 }
 
