@@ -81,7 +81,11 @@ Result<> PoolSet::set(uint64_t handle, aclrtMemPoolAttr attribute, const void* v
     case ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH:
       std::memcpy(&number, value, sizeof(number));
       if (number != 0) return fail(RuleId::PoolAttribute, "value", "a peak was to be set to {}", number);
-      (attribute == ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH ? pool->used_peak : pool->reserved_peak) = 0;
+      // A peak starts again from what is there: it is never below that.
+      if (attribute == ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH)
+        pool->used_peak = pool->used_bytes();
+      else
+        pool->reserved_peak = pool->reserved_bytes();
       return {};
   }
   return fail(RuleId::PoolAttribute, "attr", "attr is {}", static_cast<int>(attribute));

@@ -52,6 +52,26 @@ RULE_KEPT(PoolAttribute) {
   EXPECT_OK(aclrtMemPoolSetAttr(p.pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH, &value));
 }
 
+// A peak that is reset starts from what is there, which it is never below.
+TEST(PoolPeak, IsNeverBelowWhatIsThere) {
+  run({}, [] {
+    PoolFixture p;
+    void* kept = p.malloc(2_MiB);
+    EXPECT_OK(aclrtMemPoolFreeAsync(p.malloc(4_MiB), p.stream));
+    const auto get = [&](aclrtMemPoolAttr attribute) {
+      uint64_t value = 0;
+      EXPECT_OK(aclrtMemPoolGetAttr(p.pool, attribute, &value));
+      return value;
+    };
+    uint64_t zero = 0;
+    EXPECT_OK(aclrtMemPoolSetAttr(p.pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH, &zero));
+    EXPECT_OK(aclrtMemPoolSetAttr(p.pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH, &zero));
+    EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH), 2_MiB);
+    EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH), 6_MiB);
+    EXPECT_OK(aclrtMemPoolFreeAsync(kept, p.stream));
+  });
+}
+
 RULE_BROKEN(PoolSize) {
   Device d;
   const aclrtMemPoolProps props = pool_props(65_MiB);
