@@ -8,6 +8,8 @@
 // code, and lets no exception out.
 #pragma once
 
+#include <cxxabi.h>
+
 #include <exception>
 #include <utility>
 
@@ -52,6 +54,8 @@ aclError quick_entry(const char* function, Body&& body) {
     if (fault::armed()) [[unlikely]]
       return planned(function, [&] { return body(here); });
     return code_of(body(here));
+  } catch (const abi::__forced_unwind&) {
+    throw;  // A callback of the client's ends the thread, and nothing may stop that.
   } catch (const std::exception& problem) {
     return report::raise(exception_error(problem.what()));
   } catch (...) {

@@ -223,7 +223,9 @@ Result<> PoolSet::free_heap_block(Va va, stream::Runtime& streams, stream::Strea
       const std::lock_guard lock(mutex_);
       queued_frees_.erase(va.value);
     }
-    return free_block_(va, family, "aclrtMemPoolFreeAsync");
+    Result<> freed = free_block_(va, family, "aclrtMemPoolFreeAsync");
+    if (!freed) freed.error().detail += " (queued by aclrtMemPoolFreeAsync)";
+    return freed;
   }));
   const std::lock_guard lock(mutex_);
   if (!streams.has_completed(stream, position)) queued_frees_[va.value] = {stream, position};

@@ -6,9 +6,9 @@
 // nothing would wait for ever; after a quiet moment a thread of the scheduler's takes the turn.
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <random>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -136,9 +136,14 @@ class SeededScheduler final : public HostedScheduler {
     std::thread::id nobody;
     const bool nested = turn_.load() == self;
     if (!nested && !turn_.compare_exchange_strong(nobody, self)) return false;
-    const bool ran = HostedScheduler::step();
-    if (!nested) turn_.store(std::thread::id());
-    return ran;
+    const struct EndOfTurn {  // also when client code ends the thread
+      ~EndOfTurn() {
+        if (!nested) turn.store(std::thread::id());
+      }
+      std::atomic<std::thread::id>& turn;
+      bool nested;
+    } end{turn_, nested};
+    return HostedScheduler::step();
   }
 
  private:
@@ -150,13 +155,22 @@ class SeededScheduler final : public HostedScheduler {
     try {
       std::thread([this] { watch(); }).detach();
       watching_ = true;
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
     }
   }
 
   void watch() {
     os::unblock_faults();
     std::unique_lock lock(mutex_);
+    const struct Leave {  // also when client code ends the thread; the next work starts another
+      ~Leave() {
+        if (!lock.owns_lock()) lock.lock();
+        scheduler.watching_ = false;
+        scheduler.stopped_.notify_all();
+      }
+      SeededScheduler& scheduler;
+      std::unique_lock<std::mutex>& lock;
+    } leave{*this, lock};
     while (!stopping_) {
       if (ready_.empty() && !timers_.next()) {
         work_.wait(lock);
@@ -173,8 +187,6 @@ class SeededScheduler final : public HostedScheduler {
       }
       quiet_steps_ = 0;
     }
-    watching_ = false;
-    stopped_.notify_all();
   }
 
   std::mt19937_64 random_;

@@ -166,11 +166,12 @@ class PoolScheduler final : public Scheduler {
   }
 
   bool lend_a_hand() {
+    const struct Lent {
+      ~Lent() { t_is_worker = was_worker; }
+      bool was_worker;
+    } lent{std::exchange(t_is_worker, false)};
     std::unique_lock lock(mutex_);
-    const bool was_worker = std::exchange(t_is_worker, false);
-    const bool ran = run_next(lock);
-    t_is_worker = was_worker;
-    return ran;
+    return run_next(lock);
   }
 
   // Runs what is due or ready, if there is anything. The lock is held, but for the time that work runs.
@@ -196,6 +197,17 @@ class PoolScheduler final : public Scheduler {
     os::unblock_faults();
     t_is_worker = true;
     std::unique_lock lock(mutex_);
+    const struct Leave {
+      // Also when client code ends the thread. What it leaves behind needs another.
+      ~Leave() {
+        if (!lock.owns_lock()) lock.lock();
+        --scheduler.workers_;
+        if (scheduler.ready_count_.load() > scheduler.idle_) scheduler.add_worker();
+        if (scheduler.workers_ == 0) scheduler.stopped_.notify_all();
+      }
+      PoolScheduler& scheduler;
+      std::unique_lock<std::mutex>& lock;
+    } leave{*this, lock};
     while (!stopping_) {
       if (run_next(lock)) continue;
       if (workers_ - in_host_code_ > workers_wanted_) break;
@@ -207,7 +219,6 @@ class PoolScheduler final : public Scheduler {
       }
       --idle_;
     }
-    if (--workers_ == 0) stopped_.notify_all();
   }
 
   const unsigned workers_wanted_;

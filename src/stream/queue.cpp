@@ -1,5 +1,7 @@
 #include "stream/queue.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "device/fault.h"
 #include "os/uncancelled.h"
 #include "rules/rules.h"
+#include "stream/client_code.h"
 #include "stream/report.h"
 #include "stream/scheduler.h"
 
@@ -148,6 +151,20 @@ Stream::Turn Stream::run(size_t items_max) {
   }
   Frame frame{this, t_frame};
   t_frame = &frame;
+  // Code of the client's may end the thread (pthread_exit); the stream goes on in another one.
+  struct Handover {
+    ~Handover() {
+      if (stream == nullptr) return;
+      t_frame = t_frame->outer;
+      stream->finish_item();
+      {
+        std::lock_guard lock(stream->mutex_);
+        stream->state_ = State::Queued;
+      }
+      stream->scheduler_.ready(stream->shared_from_this());
+    }
+    Stream* stream;
+  } handover{this};
   Turn turn = Turn::Idle;
   for (size_t items = 0;;) {
     if (batch_.empty() && !refill()) break;
@@ -158,10 +175,8 @@ Stream::Turn Stream::run(size_t items_max) {
       break;
     }
     if (try_step(batch_.front()) == Progress::Done) {
-      batch_.pop();  // Before it counts as complete: what it held is released by then.
+      finish_item();
       ++items;
-      completed_.store(++done_);
-      gate_.notify();
       continue;
     }
     std::lock_guard lock(mutex_);
@@ -170,8 +185,15 @@ Stream::Turn Stream::run(size_t items_max) {
     turn = Turn::Parked;
     break;
   }
+  handover.stream = nullptr;
   t_frame = frame.outer;
   return turn;
+}
+
+void Stream::finish_item() {
+  batch_.pop();  // Before it counts as complete: what it held is released by then.
+  completed_.store(++done_);
+  gate_.notify();
 }
 
 // The next batch; false, and the stream is idle, when there is nothing.
@@ -201,6 +223,8 @@ void Stream::linger() const {
 Stream::Progress Stream::try_step(Item& item) {
   try {
     return step(item);
+  } catch (const abi::__forced_unwind&) {
+    throw;  // The thread ends, and nothing may stop that.
   } catch (const std::exception& error) {
     note(Error{RuleId::DeviceInternal, "stream", fmt::format("exception: {}", error.what())});
   } catch (...) {
@@ -243,7 +267,9 @@ void Stream::step_host(const HostCall& call) {
     ~LeaveHostCode() { scheduler.leave_host_code(); }
     Scheduler& scheduler;
   } leave_host_code{scheduler_};
-  call.function(call.argument);
+  if (auto returned = call_client(call, "host function", [this](Error error) { note(std::move(error)); });
+      !returned)
+    note(std::move(returned).error());
 }
 
 Stream::Progress Stream::step_poll(Poll& poll) {
@@ -270,7 +296,8 @@ Stream::Progress Stream::step_wait(WaitStep& step) {
   if (!step.mark->done()) {
     if (step.timeout == Clock::duration{} || Clock::now() < step.deadline) return Progress::Wait;
     note(Error{RuleId::StreamWaitTimeout, "event",
-               fmt::format("the event was not recorded and reached within {} s",
+               fmt::format("the event was not recorded and reached within {} s (queued by "
+                           "aclrtStreamWaitEventWithTimeout)",
                            std::chrono::duration_cast<std::chrono::seconds>(step.timeout).count())});
   }
   if (step.pending) step.pending->fetch_sub(1);
@@ -288,7 +315,8 @@ Stream::Progress Stream::step_callback(CallbackStep& step) {
       return Progress::Wait;
     case CallbackState::Lost:
       note(Error{RuleId::CallbackLost, "stream",
-                 "the stream's thread was unsubscribed before it ran the callback"});
+                 "the stream's thread was unsubscribed before it ran the callback (queued by "
+                 "aclrtLaunchCallback)"});
       break;
     case CallbackState::Ran:
       break;
@@ -303,6 +331,10 @@ void Stream::skip(Item& item) {
 }
 
 void Stream::note(Error error) {
+  // It surfaces at another call, which may have waited for many streams.
+  error.detail = traits_.is_default
+                     ? fmt::format("in the default stream of device {}, {}", traits_.device, error.detail)
+                     : fmt::format("in stream {:#x}, {}", traits_.id.value, error.detail);
   failures_->note(error);
   std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);

@@ -127,6 +127,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Progress : uint8_t { Done, Wait };
 
   bool refill();
+  void finish_item();
   void linger() const;
   Progress step(Item& item);
   Progress try_step(Item& item);

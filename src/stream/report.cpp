@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "stream/client_code.h"
+
 namespace plat::stream {
 
 void Reporter::post(DueCallback callback) {
@@ -17,12 +19,13 @@ void Reporter::post(DueCallback callback) {
   gate_.notify();
 }
 
-void Reporter::run_due() {
+Result<> Reporter::run_due() {
+  Result<> all;
   for (;;) {
     DueCallback callback;
     {
       std::lock_guard lock(mutex_);
-      if (due_.empty()) return;
+      if (due_.empty()) return all;
       callback = std::move(due_.front());
       due_.pop_front();
       due_count_.store(due_.size());
@@ -32,7 +35,8 @@ void Reporter::run_due() {
       ~Finish() { finish(callback, CallbackState::Ran); }
       const DueCallback& callback;
     } over{callback};
-    callback.call.function(callback.call.argument);
+    if (auto returned = call_client(callback.call, "callback", [](const Error&) {}); !returned && all)
+      all = std::move(returned);
   }
 }
 

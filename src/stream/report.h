@@ -28,8 +28,8 @@ class Reporter {
   void post(DueCallback callback);
   bool has_due() const { return due_count_.load() > 0; }
   bool closed() const { return closed_.load(); }
-  // Runs what is due now, in the calling thread.
-  void run_due();
+  // Runs what is due now, in the calling thread. The first error of the client's code, once all have run.
+  Result<> run_due();
   // The thread serves no stream any more: what is due is lost, and so is what comes.
   void close();
 

@@ -81,9 +81,9 @@ Result<> Runtime::process_reports(uint64_t thread, int32_t timeout_ms) {
     return fail(RuleId::ReportTimeout, "timeout", "nothing was due within {} ms", timeout_ms);
   if (!reporter->has_due())
     return fail(RuleId::ReportThread, "", "thread {:#x} serves no stream any more", thread);
-  reporter->run_due();
+  auto returned = reporter->run_due();
   scheduler_->drive();
-  return {};
+  return returned;
 }
 
 Result<> Runtime::launch_callback(StreamId stream_id, void (*function)(void*), void* argument, bool blocks) {

@@ -1,6 +1,7 @@
 // Callbacks, their threads and reports: every rule broken and kept.
 #include <pthread.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "rules/stream_fixture.h"
@@ -51,6 +52,78 @@ RULE_KEPT(CallbackLost) {
   EXPECT_OK(aclrtProcessReport(60000));
   EXPECT_OK(aclrtSynchronizeStream(stream));
   EXPECT_OK(aclrtUnSubscribeReport(self(), stream));
+}
+
+RULE_BROKEN(CallbackReturn) {
+  Device device;
+  aclrtStream stream = make_stream();
+  const auto throws = [](void*) { throw std::runtime_error("the program's own"); };
+  EXPECT_OK(aclrtLaunchHostFunc(stream, throws, nullptr));
+  EXPECT_BREAKS(aclrtSynchronizeStream(stream));
+  EXPECT_OK(aclrtLaunchHostFunc(
+      stream, [](void*) { throw 1; }, nullptr));
+  EXPECT_BREAKS(aclrtSynchronizeDevice());
+  EXPECT_OK(aclrtLaunchHostFunc(
+      stream, [](void*) { pthread_exit(nullptr); }, nullptr));
+  EXPECT_BREAKS(aclrtSynchronizeStream(stream));
+  EXPECT_OK(aclrtSubscribeReport(self(), stream));
+  EXPECT_OK(aclrtLaunchCallback(throws, nullptr, ACL_CALLBACK_BLOCK, stream));
+  EXPECT_BREAKS(aclrtProcessReport(60000));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+}
+RULE_KEPT(CallbackReturn) {
+  Device device;
+  aclrtStream stream = make_stream();
+  EXPECT_OK(aclrtLaunchHostFunc(
+      stream,
+      [](void*) {
+        try {
+          throw std::runtime_error("caught");
+        } catch (const std::exception&) {
+        }
+      },
+      nullptr));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+}
+
+// A thread that serves callbacks may end in one of them: the stream goes on.
+TEST(CallbackReturn, AThreadMayEndInACallback) {
+  run({}, [] {
+    Device device;
+    aclrtStream stream = make_stream();
+    aclrtContext context = nullptr;
+    EXPECT_OK(aclrtGetCurrentContext(&context));
+    bool survived = false;
+    std::thread([&] {
+      EXPECT_OK(aclrtSetCurrentContext(context));
+      EXPECT_OK(aclrtSubscribeReport(self(), stream));
+      EXPECT_OK(
+          aclrtLaunchCallback([](void*) { pthread_exit(nullptr); }, nullptr, ACL_CALLBACK_BLOCK, stream));
+      (void)aclrtProcessReport(60000);
+      survived = true;
+    }).join();
+    EXPECT_FALSE(survived);
+    EXPECT_OK(aclrtSynchronizeStream(stream));
+  });
+}
+
+// The thread that waits runs the work itself here, and ends inside its call.
+TEST(CallbackReturn, AThreadMayEndInAHostFunctionOfItsOwnCall) {
+  run({{"PLAT_STREAMS", "eager"}}, [] {
+    Device device;
+    aclrtContext context = nullptr;
+    EXPECT_OK(aclrtGetCurrentContext(&context));
+    bool survived = false;
+    std::thread([&] {
+      EXPECT_OK(aclrtSetCurrentContext(context));
+      (void)aclrtLaunchHostFunc(
+          nullptr, [](void*) { pthread_exit(nullptr); }, nullptr);
+      survived = true;
+    }).join();
+    EXPECT_FALSE(survived);
+    EXPECT_EQ(aclrtSynchronizeStream(nullptr), 507000);
+    EXPECT_OK(aclrtSynchronizeStream(nullptr));
+  });
 }
 
 RULE_BROKEN(SubscribeTwice) {

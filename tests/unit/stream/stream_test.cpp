@@ -101,8 +101,53 @@ TEST_P(StreamTest, ThrowingHostFunctionIsAnErrorAndTheStreamGoesOn) {
   bool ran = false;
   EXPECT_OK(runtime.launch_host_function(
       stream, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran));
-  EXPECT_BREAKS(DeviceInternal, runtime.synchronize(stream));
+  EXPECT_BREAKS(CallbackReturn, runtime.synchronize(stream));
   EXPECT_TRUE(ran);
+}
+
+// The thread is one of the library's or, where the client's own threads run the work, the client's.
+TEST_P(StreamTest, AHostFunctionMayEndItsThread) {
+  const StreamId stream = make_stream();
+  const ContextId context = runtime.current_context().value();
+  std::atomic<int> ran{0};
+  const auto in_a_thread = [&](auto body) {
+    bool survived = false;
+    std::thread([&] {
+      EXPECT_OK(runtime.set_current_context(context));
+      body();
+      survived = true;
+    }).join();
+    return survived;
+  };
+  for (int call = 0; call < 3; ++call) {
+    in_a_thread([&] {
+      EXPECT_OK(runtime.launch_host_function(
+          stream, [](void*) { pthread_exit(nullptr); }, nullptr));
+    });
+    in_a_thread(
+        [&] { EXPECT_OK(runtime.enqueue(stream, [&ran]() -> Result<> { return ++ran, Result<>{}; })); });
+  }
+  Result<> first;
+  int ended = 0;
+  const auto synchronise = [&] {
+    if (auto result = runtime.synchronize(stream, 60000); !result) first = std::move(result);
+  };
+  while (!in_a_thread(synchronise)) ASSERT_LT(++ended, 4);
+  EXPECT_BREAKS(CallbackReturn, first);
+  EXPECT_EQ(ran, 3);
+  EXPECT_OK(runtime.synchronize(stream, 60000));
+}
+
+TEST_P(StreamTest, AFailureNamesItsStream) {
+  const StreamId one = make_stream();
+  const StreamId other = make_stream();
+  EXPECT_OK(runtime.enqueue(other, broken));
+  EXPECT_OK(runtime.synchronize(one));
+  const Result<> failed = runtime.synchronize_device();
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().detail.find(fmt::format("{:#x}", other.value)), std::string::npos)
+      << failed.error().detail;
+  EXPECT_OK(runtime.synchronize_device());
 }
 
 TEST_P(StreamTest, StopOnFailureStopsTheWholeContext) {
