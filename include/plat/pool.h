@@ -3,7 +3,10 @@
  *
  * Every function is safe to call from any thread unless it says otherwise. Functions return a
  * plat_pool_status; the sentence that explains the last failure of the calling thread is
- * plat_pool_last_error(). */
+ * plat_pool_last_error().
+ *
+ * A forked child has no device memory: every call on a pool, an arena or a KV cache of its parent's is
+ * PLAT_POOL_INVALID there and changes nothing. Pools that it makes itself, after aclInit, are its own. */
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +34,7 @@ typedef void* plat_stream;
 
 typedef enum plat_pool_status {
   PLAT_POOL_OK = 0,
-  PLAT_POOL_INVALID = 1,   /* an argument breaks the contract of the call */
+  PLAT_POOL_INVALID = 1,   /* an argument breaks the contract of the call, or the pool is another process's */
   PLAT_POOL_NO_MEMORY = 2, /* the device, or the limit of the pool, is exhausted after everything was tried */
   PLAT_POOL_NOT_OWNED = 3, /* the address is no live block of this pool */
   PLAT_POOL_QUOTA = 4,     /* a quota or an injected fault refused the call; the device was not asked */
@@ -74,8 +77,8 @@ typedef enum plat_pool_release {
 } plat_pool_release;
 
 /* Structs begin with their own size, so that fields can be added at their end: a caller that was built
- * earlier passes a smaller one and is served as far as it reaches. In C++ the size sets itself; in C write
- * `plat_pool_stats stats = {sizeof stats};`. */
+ * earlier passes a smaller one and is served as far as it reaches. In C++ the size sets itself; in C begin
+ * with PLAT_POOL_STATS_INIT or PLAT_POOL_REQUEST_INIT. */
 #ifdef __cplusplus
 #define PLAT_POOL_STRUCT_SIZE(type) size_t struct_size = sizeof(type)
 #else
@@ -119,7 +122,7 @@ typedef struct plat_pool_stats {
   PLAT_POOL_STRUCT_SIZE(struct plat_pool_stats);
   uint64_t reserved_bytes; /* physical memory held, that of the host included */
   uint64_t reserved_peak;
-  uint64_t used_bytes; /* in live blocks, rounding and tails included */
+  uint64_t used_bytes; /* in live blocks that do not sleep, rounding and tails included */
   uint64_t used_peak;
   uint64_t cached_bytes; /* in thread caches and in frees that wait for a stream */
   uint64_t idle_bytes;   /* wholly free pages: what a trim would give back */
@@ -132,7 +135,22 @@ typedef struct plat_pool_stats {
   uint64_t bookkeeping_bytes; /* host memory of the records */
   uint64_t most_remaps;       /* pages moved for one request, at most */
   uint64_t host_bytes;        /* of reserved_bytes: pinned memory of the host */
+  uint64_t asleep_bytes;      /* in live blocks that sleep: nothing is held for them */
 } plat_pool_stats;
+
+/* For structs of the caller's: `plat_pool_stats stats = PLAT_POOL_STATS_INIT;`. No compiler warns of these.
+ */
+#ifdef __cplusplus
+#define PLAT_POOL_STATS_INIT \
+  {}
+#define PLAT_POOL_REQUEST_INIT \
+  {}
+#else
+#define PLAT_POOL_STATS_INIT \
+  { .struct_size = sizeof(plat_pool_stats) }
+#define PLAT_POOL_REQUEST_INIT \
+  { .struct_size = sizeof(plat_pool_request) }
+#endif
 
 /* Asked when everything else failed: free what you can (not from inside a device callback) and return 1 to
  * try once more. */
@@ -171,7 +189,8 @@ PLAT_POOL_API plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint
 
 /* Nothing uses the block any more. NULL is ignored. */
 PLAT_POOL_API plat_pool_status plat_pool_free(plat_pool* pool, void* address);
-/* Work queued on `stream` so far may still use the block. */
+/* Work queued on `stream` so far may still use the block. A stream that was destroyed has finished; one that
+ * is not there and that the pool has never met is PLAT_POOL_INVALID, and the block stays the caller's. */
 PLAT_POOL_API plat_pool_status plat_pool_free_on(plat_pool* pool, void* address, plat_stream stream);
 /* The same for several; tools hear of them in one call. All that can be freed are; the first failure is
  * returned. */
@@ -196,6 +215,7 @@ PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* add
 PLAT_POOL_API plat_pool_status plat_pool_name_block(plat_pool* pool, void* address, const char* name);
 
 PLAT_POOL_API plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* stats);
+/* Of what sleeps, nothing is used and nothing reserved. */
 PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used,
                                                    uint64_t* reserved);
 /* Gives idle pages back until at most `keep_bytes` are held. */
@@ -268,6 +288,8 @@ PLAT_POOL_API plat_pool* plat_pool_torch_pool(int device);
 PLAT_POOL_API plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream);
 PLAT_POOL_API plat_pool_status plat_pool_unregister_from_stream(plat_stream stream);
 
+/* Never NULL. The text stays as it is until the thread has met four more failures, the memory as long as the
+ * thread. */
 PLAT_POOL_API const char* plat_pool_last_error(void);
 PLAT_POOL_API const char* plat_pool_status_name(plat_pool_status status);
 

@@ -22,7 +22,7 @@ class Stats(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
         "reserved_bytes", "reserved_peak", "used_bytes", "used_peak", "cached_bytes", "idle_bytes", "live_blocks", "maps",
         "unmaps", "remaps", "out_of_memory", "address_bytes", "bookkeeping_bytes", "most_remaps",
-        "host_bytes")]
+        "host_bytes", "asleep_bytes")]
 
 
 _POINTER, _U64 = ctypes.c_void_p, ctypes.c_uint64

@@ -20,7 +20,7 @@ class PassedEvents final : public pool::Events {
   void destroy(void*) override {}
   bool record(void*, plat_stream) override { return true; }
   bool has_passed(void*) override { return true; }
-  bool is_idle(plat_stream) override { return true; }
+  pool::StreamState state(plat_stream) override { return pool::StreamState::kIdle; }
   bool wait(void*) override { return true; }
   bool wait_for_stream(plat_stream) override { return true; }
   bool make_wait(plat_stream, void*) override { return true; }

@@ -1,5 +1,7 @@
 // Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; an arena inside another
 // has chunks of its own and ends with it. Tools hear of the blocks, not of the chunks they are cut from.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -127,7 +129,7 @@ extern "C" {
 plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_arena** arena) {
   if (pool == nullptr || arena == nullptr)
     return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
-  return guarded([&] {
+  return guarded(*pool, [&] {
     auto* teller = dynamic_cast<plat::pool::Pool*>(pool->base());
     const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : 4_MiB;
     *arena = new plat_arena{pool, teller, nullptr, bytes, pool->resets(), {}, 0, 0, {}, {}};
@@ -138,7 +140,7 @@ plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_a
 plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_arena** arena) {
   if (parent == nullptr || arena == nullptr)
     return report(PLAT_POOL_INVALID, "plat_arena_nest: an argument is NULL");
-  return guarded([&] {
+  return guarded(*parent->pool, [&] {
     const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : parent->chunk_bytes;
     std::unique_ptr<plat_arena> child(new plat_arena{
         parent->pool, parent->teller, parent, bytes, parent->pool->resets(), {}, 0, 0, {}, {}});
@@ -149,21 +151,26 @@ plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_
 }
 
 plat_pool_status plat_arena_alloc(plat_arena* arena, uint64_t bytes, uint64_t alignment, void** address) {
-  if (arena == nullptr || address == nullptr || bytes == 0 || bytes > plat::pool::kLargestRequest ||
-      (alignment & (alignment - 1)) != 0)
-    return report(PLAT_POOL_INVALID,
-                  "plat_arena_alloc: an argument is NULL, the size 0 or the alignment no power of two");
-  return guarded([&] { return arena->take(bytes, std::max(alignment, kArenaAlignment), address); });
+  if (arena == nullptr || address == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_arena_alloc: an argument is NULL");
+  if (bytes == 0 || bytes > plat::pool::kLargestRequest || (alignment & (alignment - 1)) != 0)
+    return report(
+        PLAT_POOL_INVALID,
+        fmt::format("plat_arena_alloc: {} bytes at a multiple of {} cannot be had; blocks have 1 byte to "
+                    "1 TiB, and alignments are powers of two",
+                    bytes, alignment));
+  return guarded(*arena->pool,
+                 [&] { return arena->take(bytes, std::max(alignment, kArenaAlignment), address); });
 }
 
 plat_pool_status plat_arena_reset(plat_arena* arena) {
   if (arena == nullptr) return report(PLAT_POOL_INVALID, "plat_arena_reset: the arena is NULL");
-  return guarded([&] { return arena->forget(), PLAT_POOL_OK; });
+  return guarded(*arena->pool, [&] { return arena->forget(), PLAT_POOL_OK; });
 }
 
 plat_pool_status plat_arena_destroy(plat_arena* arena) {
   if (arena == nullptr) return PLAT_POOL_OK;
-  return guarded([&] {
+  return guarded(*arena->pool, [&] {
     arena->forget();
     if (arena->parent == nullptr)
       delete arena;

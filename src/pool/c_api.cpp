@@ -15,17 +15,6 @@
 namespace plat::pool {
 
 namespace {
-thread_local std::string error_text;
-}
-
-plat_pool_status report(plat_pool_status status, std::string sentence) {
-  error_text = std::move(sentence);
-  return status;
-}
-
-const std::string& last_error() { return error_text; }
-
-namespace {
 
 plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
@@ -34,14 +23,14 @@ plat_pool_status null_argument(const char* call) {
 // What does not go the shortest way; never inlined, so that what does needs no stack.
 [[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                       void** address) {
-  return guarded([&] {
+  return guarded(*pool, [&] {
     Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
     if (plain != nullptr && plain->allocate_plain(bytes, stream, address)) return PLAT_POOL_OK;
     return pool->allocate(Request{bytes, 0, stream}, address);
   });
 }
 [[gnu::noinline]] plat_pool_status release_otherwise(plat_pool* pool, void* address, plat_stream stream) {
-  return guarded([&] {
+  return guarded(*pool, [&] {
     Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
     if (plain != nullptr && plain->release_plain(address, stream)) return PLAT_POOL_OK;
     return pool->release(address, stream);
@@ -119,7 +108,9 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
     std::memcpy(&chosen, options, options->struct_size);
   }
   if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_DEVICE)
-    return report(PLAT_POOL_INVALID, "plat_pool_create: there is no such source or release policy");
+    return report(PLAT_POOL_INVALID,
+                  fmt::format("plat_pool_create: there is no such source or release policy: {} and {}",
+                              static_cast<int>(chosen.source), static_cast<int>(chosen.release)));
   if (std::string why = wrong_option(chosen); !why.empty())
     return report(PLAT_POOL_INVALID, "plat_pool_create: " + std::move(why));
   // Beyond a century no clock can tell.
@@ -140,10 +131,12 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
 
 plat_pool_status plat_pool_destroy(plat_pool* pool) {
   if (pool == nullptr) return PLAT_POOL_OK;
-  close_doors(pool);
-  const plat_pool_status status = guarded([&] { return pool->close(); });
-  delete pool;
-  return status;
+  return guarded(*pool, [&] {
+    close_doors(pool);
+    const plat_pool_status status = guarded([&] { return pool->close(); });
+    delete pool;
+    return status;
+  });
 }
 
 plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address) {
@@ -154,7 +147,7 @@ plat_pool_status plat_pool_alloc(plat_pool* pool, uint64_t bytes, void** address
 plat_pool_status plat_pool_alloc_aligned(plat_pool* pool, uint64_t bytes, uint64_t alignment,
                                          void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_aligned");
-  return guarded([&] { return pool->allocate(Request{bytes, alignment}, address); });
+  return guarded(*pool, [&] { return pool->allocate(Request{bytes, alignment}, address); });
 }
 
 plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_purpose purpose,
@@ -162,26 +155,28 @@ plat_pool_status plat_pool_alloc_for(plat_pool* pool, uint64_t bytes, plat_pool_
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_for");
   const Request request{bytes, 0, nullptr, purpose};
   if (!is_good(request)) return bad_request("plat_pool_alloc_for");
-  return guarded([&] { return pool->allocate(request, address); });
+  return guarded(*pool, [&] { return pool->allocate(request, address); });
 }
 
 plat_pool_status plat_pool_alloc_tagged(plat_pool* pool, uint64_t bytes, uint16_t tag, void** address) {
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_alloc_tagged");
   const Request request{bytes, 0, nullptr, PLAT_POOL_COMPUTE, tag};
   if (!is_good(request)) return bad_request("plat_pool_alloc_tagged");
-  return guarded([&] { return pool->allocate(request, address); });
+  return guarded(*pool, [&] { return pool->allocate(request, address); });
 }
 
 plat_pool_status plat_pool_alloc_request(plat_pool* pool, const plat_pool_request* asked, void** address) {
   if (pool == nullptr || asked == nullptr || address == nullptr)
     return null_argument("plat_pool_alloc_request");
   if (!fits(*asked))
-    return report(PLAT_POOL_INVALID, "plat_pool_alloc_request: struct_size is not that of plat_pool_request");
+    return report(PLAT_POOL_INVALID,
+                  "plat_pool_alloc_request: struct_size is not that of plat_pool_request; begin with "
+                  "PLAT_POOL_REQUEST_INIT");
   plat_pool_request whole{};
   std::memcpy(&whole, asked, asked->struct_size);
   const Request request{whole.bytes, whole.alignment, whole.stream, whole.purpose, whole.tag};
   if (!is_good(request)) return bad_request("plat_pool_alloc_request");
-  return guarded([&] { return pool->allocate(request, address); });
+  return guarded(*pool, [&] { return pool->allocate(request, address); });
 }
 
 plat_pool_status plat_pool_alloc_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
@@ -203,7 +198,7 @@ plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, s
                                        plat_stream stream, void** addresses) {
   if (pool == nullptr || (count != 0 && (bytes == nullptr || addresses == nullptr)))
     return null_argument("plat_pool_alloc_batch");
-  return guarded([&] {
+  return guarded(*pool, [&] {
     Batch batch;
     plat_pool_status status = PLAT_POOL_OK;
     size_t done = 0;
@@ -221,7 +216,7 @@ plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, s
 plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, size_t count,
                                       plat_stream stream) {
   if (pool == nullptr || (count != 0 && addresses == nullptr)) return null_argument("plat_pool_free_batch");
-  return guarded([&] {
+  return guarded(*pool, [&] {
     plat_pool_status first = PLAT_POOL_OK;
     std::string why;
     auto note = [&](plat_pool_status status) {
@@ -236,10 +231,10 @@ plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, s
   });
 }
 
-#define PLAT_POOL_PASS(name, parameters, check, expression) \
-  plat_pool_status name parameters {                        \
-    if (!(check)) return null_argument(#name);              \
-    return guarded([&] { return pool->expression; });       \
+#define PLAT_POOL_PASS(name, parameters, check, expression)  \
+  plat_pool_status name parameters {                         \
+    if (!(check)) return null_argument(#name);               \
+    return guarded(*pool, [&] { return pool->expression; }); \
   }
 
 PLAT_POOL_PASS(plat_pool_use_on, (plat_pool * pool, void* address, plat_stream stream), pool&& address,
@@ -264,22 +259,23 @@ plat_pool_status plat_pool_resize(plat_pool* pool, void* address, uint64_t bytes
   if (pool == nullptr || address == nullptr) return null_argument("plat_pool_resize");
   if (bytes > kLargestRequest)
     return report(PLAT_POOL_INVALID, fmt::format("plat_pool_resize: no block can have {} bytes", bytes));
-  return guarded([&] { return pool->resize(address, bytes); });
+  return guarded(*pool, [&] { return pool->resize(address, bytes); });
 }
 
 plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* out) {
   if (pool == nullptr || out == nullptr) return null_argument("plat_pool_get_stats");
   if (!fits(*out))
-    return report(PLAT_POOL_INVALID,
-                  "plat_pool_get_stats: struct_size is not that of plat_pool_stats; set it to sizeof stats");
+    return report(
+        PLAT_POOL_INVALID,
+        "plat_pool_get_stats: struct_size is not that of plat_pool_stats; begin with PLAT_POOL_STATS_INIT");
   plat_pool_stats all;
-  const plat_pool_status status = guarded([&] { return pool->stats(&all); });
+  const plat_pool_status status = guarded(*pool, [&] { return pool->stats(&all); });
   all.struct_size = out->struct_size;
   if (status == PLAT_POOL_OK) std::memcpy(out, &all, out->struct_size);
   return status;
 }
 
-const char* plat_pool_last_error(void) { return last_error().c_str(); }
+const char* plat_pool_last_error(void) { return last_error(); }
 
 const char* plat_pool_status_name(plat_pool_status status) {
   switch (status) {

@@ -56,8 +56,9 @@ void Pool::flush_lane(Lane& lane, uint32_t index, uint32_t count) {
   count = lane.drain(index, count, batch);
   if (count == 0) return;
   // Asked anew: the stream may have been forgotten since the lane was made, and have another number now.
-  const uint16_t domain = lane.ended() ? 0 : streams_.domain_or_wait(lane.stream());
-  if (domain == UINT16_MAX) {  // it cannot be waited for: the thread keeps them
+  uint16_t domain = lane.ended() ? 0 : streams_.domain_to_free_on(lane.stream());
+  if (domain == Streams::kNoStream) domain = 0;  // it was there when the lane was made, and has finished
+  if (domain == Streams::kTooMany) {             // it cannot be waited for: the thread keeps them
     for (uint32_t i = 0; i < count; ++i) lane.push(index, {batch[i], mark_of(batch[i], index)});
     return;
   }

@@ -13,6 +13,7 @@ plat_pool_status Pool::use_on(void* address, plat_stream stream) {
   // Only a live block: a note about anything else would stay for ever.
   if (const auto status = usable(address, nullptr, nullptr); status != PLAT_POOL_OK) return status;
   if (stream == nullptr) return PLAT_POOL_OK;
+  if (const auto status = check_stream(stream); status != PLAT_POOL_OK) return status;
   {
     std::lock_guard guard(shared_mutex_);
     auto& streams = uses_[address];
@@ -50,13 +51,17 @@ Pool::Deferred Pool::defer_shared(void* address, plat_stream stream) {
   return Deferred::kYes;
 }
 
-// Records an event on each stream that has none yet. One that the device refuses is tried again later.
+// Records an event on each stream that has none yet. One that the device refuses is tried again later, unless
+// the stream is gone.
 void Pool::mark(Shared& shared) {
   Events& events = source_->events();
   std::erase_if(shared.unmarked, [&](plat_stream stream) {
     void* event = events.create();
     if (event == nullptr) return false;
-    if (!events.record(event, stream)) return events.destroy(event), false;
+    if (!events.record(event, stream)) {
+      events.destroy(event);
+      return events.state(stream) == StreamState::kGone;  // it has finished
+    }
     shared.events.push_back(event);
     return true;
   });

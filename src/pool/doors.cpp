@@ -18,10 +18,13 @@ namespace {
 
 // One pool a device, for the whole life of the process: frameworks free after main.
 plat_pool* pool_of_device(int device) {
-  static std::mutex* mutex = new std::mutex;
-  static auto* pools = new std::map<int, plat_pool*>;
-  std::lock_guard guard(*mutex);
-  plat_pool*& pool = (*pools)[device];
+  struct Pools {
+    std::mutex mutex;
+    std::map<int, plat_pool*> of_device;
+  };
+  auto& pools = of_this_process<Pools>();
+  std::lock_guard guard(pools.mutex);
+  plat_pool*& pool = pools.of_device[device];
   if (pool == nullptr) {
     plat_pool_options options;
     plat_pool_options_init(&options);
@@ -39,14 +42,12 @@ struct StreamAllocator {
   plat_pool* pool;
   plat_stream stream;
 };
-std::mutex& doors_mutex() {
-  static std::mutex* mutex = new std::mutex;
-  return *mutex;
-}
-std::map<plat_stream, StreamAllocator*>& doors() {
-  static auto* all = new std::map<plat_stream, StreamAllocator*>;
-  return *all;
-}
+struct Registered {
+  std::mutex mutex;
+  std::map<plat_stream, StreamAllocator*> allocators;
+};
+std::mutex& doors_mutex() { return of_this_process<Registered>().mutex; }
+std::map<plat_stream, StreamAllocator*>& doors() { return of_this_process<Registered>().allocators; }
 
 // A block is its address here: the runtime asks for the address of a block and needs nothing else.
 void* stream_alloc(aclrtAllocator allocator, size_t size) {
@@ -130,7 +131,7 @@ plat_pool* plat_pool_torch_pool(int device) {
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {
   if (pool == nullptr || stream == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
-  return guarded([&] { return register_door(pool, stream); });
+  return guarded(*pool, [&] { return register_door(pool, stream); });
 }
 plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
   if (stream == nullptr)

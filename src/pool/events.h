@@ -9,6 +9,13 @@
 
 namespace plat::pool {
 
+enum class StreamState {
+  kIdle,    // nothing is queued on it
+  kBusy,    // something is, as far as the device tells
+  kGone,    // it was destroyed, and has finished; or it never was
+  kUnknown  // the device did not answer
+};
+
 class Events {
  public:
   virtual ~Events() = default;
@@ -16,12 +23,13 @@ class Events {
   virtual void destroy(void* event) = 0;
   virtual bool record(void* event, plat_stream stream) = 0;
   virtual bool has_passed(void* event) = 0;
-  // Whether nothing is queued on the stream; false when that is not known.
-  virtual bool is_idle(plat_stream stream) = 0;
-  // False when the device refuses to wait, and nothing is known.
+  virtual StreamState state(plat_stream stream) = 0;
+  // False when the device refuses to wait, and nothing is known. A stream that is gone needs no wait.
   virtual bool wait(void* event) = 0;
   virtual bool wait_for_stream(plat_stream stream) = 0;
   virtual bool make_wait(plat_stream waiter, void* event) = 0;
+  // Nothing is asked of the stream any more.
+  virtual void forget(plat_stream) {}
 
   // Of the device with this number; -1: of the one that the calling thread has.
   static std::unique_ptr<Events> of_device(int32_t device);

@@ -7,14 +7,18 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "pool/address_budget.h"
 #include "pool/batch.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
 
 namespace {
-constexpr uint64_t kLargestReservation = 128_GiB;
-constexpr uint64_t kSmallestReservation = 1_GiB;
+// One in how many parts of the addresses that are left a range has at most, and the first one of small
+// blocks, of which there are few bytes. Tags and threads begin with little.
+constexpr uint64_t kLargeShare = 64;
+constexpr uint64_t kSmallShare = 1024;
+constexpr uint64_t kFirstOfTag = 4_GiB;
 // On a full device, blocks from half a page on go where they spare the most pages rather than where they fit
 // best.
 constexpr uint32_t kTightGranules = kPageBytes / 2 >> core::kGranuleShift;
@@ -42,16 +46,22 @@ bool Pool::tightly(Zone& zone, uint32_t granules) const {
 uint64_t Pool::movable_pages() {
   uint64_t pages = 0;
   for_zones([&](Zone& zone) {
-    if (!zone.asleep) pages += zone.heap().movable_pages();  // what sleeps has no pages
+    if (!zone.is_asleep()) pages += zone.heap().movable_pages();  // what sleeps has no pages
   });
   return pages;
 }
 
 Got Pool::add_space(Zone& zone, uint32_t granules) {
   const uint64_t need = align_up((uint64_t{granules} << core::kGranuleShift) + kPageBytes, kPageBytes);
-  // Address space is cheap and holes in it are what lets pages move: twice the device, in the largest piece
-  // that is granted.
-  uint64_t bytes = std::max(kSmallestReservation, std::min(kLargestReservation, 2 * source_->total_bytes()));
+  // Holes in the address space are what lets pages move, so there is more of it than the zone has memory; but
+  // no more than twice the device, which may be a small one.
+  uint64_t has = 0;
+  for (const auto& space : zone.spaces()) has += space->bytes;
+  const uint64_t first = &zone == large_   ? AddressBudget::part(kLargeShare)
+                         : &zone == small_ ? AddressBudget::part(kSmallShare)
+                                           : kFirstOfTag;
+  uint64_t bytes = std::min(has == 0 ? first : 3 * has, AddressBudget::part(kLargeShare));
+  bytes = std::min(bytes, std::max(AddressBudget::kLeastRange, 2 * source_->total_bytes()));
   bytes = std::max(align_up(need, kPageBytes), align_down(bytes, kPageBytes));
   void* base = nullptr;
   Got got = source_->reserve(bytes, &base);
@@ -74,7 +84,8 @@ Got Pool::add_space(Zone& zone, uint32_t granules) {
   }
   index_.add(space);
   address_bytes_ += bytes;
-  if (&zone == large_ && home_.load() == nullptr) home_ = space;
+  AddressBudget::take(bytes);
+  if (const Space* home = home_; &zone == large_ && (home == nullptr || home->bytes < bytes)) home_ = space;
   if (&zone == small_ && front.bytes.load() == 0) {
     front.table = space->small.get();
     front.base = reinterpret_cast<uint64_t>(space->base);
@@ -142,9 +153,9 @@ Got Pool::collect_pages(Zone& zone, const core::RangePlan& plan, bool may_move, 
   if (got == Got::kNoMemory && too_many()) got = create_pages(count, hard_limit_pages(), pages);
   if (got == Got::kNoMemory && may_move && !too_many()) {
     const size_t before = pages.size();
-    bool sound = zone.asleep || move_out(zone, plan, count, pages);
+    bool sound = zone.is_asleep() || move_out(zone, plan, count, pages);
     for_zones([&](Zone& other) {
-      if (&other == &zone || other.asleep || pages.size() >= count || !sound) return;
+      if (&other == &zone || other.is_asleep() || pages.size() >= count || !sound) return;
       std::lock_guard guard(other.lock());
       sound = move_out(other, core::RangePlan{}, count, pages);
     });

@@ -18,4 +18,15 @@ plat_pool_status guarded(Call&& call) {
   }
 }
 
+// The same for a call on a pool, or on something that is made of it; refused in a forked child.
+template <class Call>
+plat_pool_status guarded(const plat_pool& pool, Call&& call) {
+  if (!pool.made.is_here()) [[unlikely]]
+    return report(
+        PLAT_POOL_INVALID,
+        "the pool is that of the process which this one was forked from, and so is its memory; call "
+        "aclInit and make a pool of your own");
+  return guarded(std::forward<Call>(call));
+}
+
 }  // namespace plat::pool

@@ -58,6 +58,8 @@ class Guards final : public Decorator {
 
   plat_pool_status release(void* address, plat_stream stream) override {
     if (address == nullptr) return PLAT_POOL_OK;
+    // Refused before the block is looked at, which forgets it.
+    if (const auto status = base_pool().check_stream(stream); status != PLAT_POOL_OK) return status;
     Record record{};
     {
       std::lock_guard guard(mutex_);
@@ -174,10 +176,10 @@ class Guards final : public Decorator {
   static plat_pool_status not_mine(const void* address) {
     return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
   }
+  Pool& base_pool() const { return *static_cast<Pool*>(upstream_->base()); }
   // Through the pool, which knows the device of its streams and the name of the default one.
   bool finished(plat_stream stream) const {
-    return stream == nullptr ||
-           static_cast<Pool*>(upstream_->base())->source().events().wait_for_stream(stream);
+    return stream == nullptr || base_pool().source().events().wait_for_stream(stream);
   }
   // Where the device refuses to write a guard, none can be looked at.
   void write_guards(Record& record, char* user) const {
@@ -216,5 +218,5 @@ extern "C" plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64_t 
     return plat::pool::report(PLAT_POOL_INVALID,
                               "plat_pool_with_guards: an argument is NULL, or the guard above 1 MiB");
   return plat::pool::guarded(
-      [&] { return *pool = new plat::pool::Guards(upstream, guard_bytes), PLAT_POOL_OK; });
+      *upstream, [&] { return *pool = new plat::pool::Guards(upstream, guard_bytes), PLAT_POOL_OK; });
 }

@@ -22,26 +22,28 @@ void Pool::add_stats(plat_pool_stats& sum) {
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
     stats->bookkeeping_bytes += zone.heap().bookkeeping_bytes() + zone.table_bytes();
-    if (source_->has_pages() && !zone.asleep)
+    if (source_->has_pages() && !zone.is_asleep())
       stats->idle_bytes += uint64_t{zone.heap().movable_pages()} * kPageBytes;
     for (uint16_t domain = 1; domain <= streams_.count(); ++domain)
       stats->cached_bytes += zone.heap().free_granules(domain) << core::kGranuleShift;
+    uint64_t& held = zone.is_asleep() ? stats->asleep_bytes : stats->used_bytes;
     if (zone.spans() == nullptr) {
-      stats->used_bytes += zone.used_bytes();
+      held += zone.used_bytes();
       stats->live_blocks += zone.live_blocks();
       return;
     }
-    stats->used_bytes += zone.spans()->out_bytes();
+    held += zone.spans()->out_bytes();
     stats->live_blocks += zone.spans()->out_blocks();
     stats->cached_bytes += zone.spans()->deferred_bytes() + zone.spans()->depot_bytes();
     stats->bookkeeping_bytes += zone.spans()->bookkeeping_bytes();
   });
   {
     std::lock_guard guard(caches_mutex_);
+    uint64_t& held = small_->is_asleep() ? stats->asleep_bytes : stats->used_bytes;
     for (const ThreadCache* cache : caches_)
       for (const auto& lane : cache->lanes) {
         stats->cached_bytes += lane->cached_bytes();
-        stats->used_bytes -= std::min(stats->used_bytes, lane->cached_bytes());
+        held -= std::min(held, lane->cached_bytes());
         stats->live_blocks -= std::min(stats->live_blocks, lane->cached_blocks());
       }
   }
@@ -66,8 +68,8 @@ plat_pool_status Pool::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserve
     pool.for_zones([&](Zone& zone) {
       if (zone.tag() != tag) return;
       std::lock_guard guard(zone.lock());
-      *used += zone.spans() != nullptr ? zone.spans()->out_bytes() : zone.used_bytes();
-      if (!zone.asleep) *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
+      if (!zone.is_asleep()) *used += zone.spans() != nullptr ? zone.spans()->out_bytes() : zone.used_bytes();
+      if (!zone.is_asleep()) *reserved += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
       for (const auto& space : zone.spaces()) *reserved += space->gone ? 0 : space->chunk_bytes;
     });
   };
@@ -78,6 +80,7 @@ plat_pool_status Pool::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserve
 
 std::string Pool::account() {
   uint64_t used = 0;
+  uint64_t sleeping = 0;
   uint64_t free = 0;
   uint64_t queued = 0;
   uint64_t movable = 0;
@@ -85,7 +88,11 @@ std::string Pool::account() {
   uint64_t blocks = 0;
   for_zones([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
-    if (!zone.asleep) mapped += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
+    if (zone.is_asleep()) {
+      sleeping += zone.used_bytes();
+      return;
+    }
+    mapped += uint64_t{zone.heap().mapped_pages()} * kPageBytes;
     used += zone.used_bytes();
     blocks += zone.live_blocks();
     free += zone.heap().free_granules(0) << core::kGranuleShift;
@@ -96,13 +103,14 @@ std::string Pool::account() {
   const uint64_t held = held_bytes_;
   return fmt::format(
       "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
-      "not passed{}{}{}",
+      "not passed{}{}{}{}",
       format_bytes(held_bytes_),
       options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
       format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued),
       source_->has_pages() && held > mapped
           ? fmt::format(", {} in KV caches and in pages that are nowhere", format_bytes(held - mapped))
           : "",
+      sleeping != 0 ? fmt::format("; {} sleep beside it", format_bytes(sleeping)) : "",
       options_.max_remaps != 0 ? fmt::format("; pages moved for one request: at most {}", options_.max_remaps)
                                : "",
       family_bytes() != held_bytes_
@@ -133,9 +141,13 @@ bool Pool::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domai
       any = true;
       continue;
     }
-    const uint32_t batch = streams_.passed(domain, effort);
-    if (batch == 0) continue;
-    for_zones([&](Zone& zone) { settle_zone(zone, domain, batch, 0, 0); });
+    const Streams::Passed passed = streams_.passed(domain, effort);
+    if (passed.batch == 0) continue;
+    for_zones([&](Zone& zone) { settle_zone(zone, domain, passed.batch, 0, 0); });
+    if (passed.gone != nullptr) {
+      end_lanes(passed.gone);
+      streams_.vacate(domain);
+    }
     any = true;
   }
   return any;
@@ -151,7 +163,7 @@ plat_pool_status Pool::forget_stream(plat_stream stream) {
   if (status != PLAT_POOL_OK) return status;
   uint32_t batch = 0;
   const uint16_t domain = streams_.finish(stream, &batch);
-  if (domain == UINT16_MAX || !forget_uses(stream, domain == 0))
+  if (domain == Streams::kTooMany || !forget_uses(stream, domain == 0))
     return report(PLAT_POOL_DEVICE,
                   fmt::format("pool {}: the stream cannot be waited for, so nothing of it is let go", name_));
   end_lanes(stream);
@@ -241,7 +253,7 @@ bool Pool::trim_locked(uint64_t keep_bytes) {
   }
   taken = drop_bank(keep_bytes);
   for_zones([&](Zone& zone) {
-    if (!taken || held_bytes_ <= keep_bytes || zone.asleep) return;
+    if (!taken || held_bytes_ <= keep_bytes || zone.is_asleep()) return;
     std::lock_guard guard(zone.lock());
     taken =
         move_out(zone, core::RangePlan{}, (held_bytes_ - keep_bytes + kPageBytes - 1) / kPageBytes, bank_);

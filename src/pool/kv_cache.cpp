@@ -90,9 +90,15 @@ extern "C" {
 
 plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t max_tokens,
                                 plat_kv_cache** cache) {
-  if (pool == nullptr || cache == nullptr || token_bytes == 0 || max_tokens == 0 ||
-      max_tokens > UINT64_MAX / 4 / token_bytes)
-    return report(PLAT_POOL_INVALID, "plat_kv_create: an argument is NULL or 0, or their product too large");
+  if (pool == nullptr || cache == nullptr)
+    return report(PLAT_POOL_INVALID, "plat_kv_create: an argument is NULL");
+  if (token_bytes == 0 || max_tokens == 0 || max_tokens > UINT64_MAX / 4 / token_bytes)
+    return report(
+        PLAT_POOL_INVALID,
+        fmt::format("plat_kv_create: {} tokens of {} bytes cannot be; neither may be 0, and no address "
+                    "space is larger than 2^62 bytes",
+                    max_tokens, token_bytes));
+  if (!pool->made.is_here()) return guarded(*pool, [] { return PLAT_POOL_OK; });
   auto* base = dynamic_cast<plat::pool::Pool*>(pool->base());
   if (base == nullptr || !base->source().has_pages())
     return report(PLAT_POOL_UNSUPPORTED,
@@ -114,12 +120,16 @@ plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t 
 }
 
 plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
-  if (cache == nullptr || tokens > cache->max_tokens)
-    return report(PLAT_POOL_INVALID,
-                  "plat_kv_set_tokens: the cache is NULL, or smaller than the number of tokens");
+  if (cache == nullptr) return report(PLAT_POOL_INVALID, "plat_kv_set_tokens: the cache is NULL");
+  if (tokens > cache->max_tokens)
+    return report(
+        PLAT_POOL_INVALID,
+        fmt::format("plat_kv_set_tokens: {} tokens do not fit: the cache was made for at most {} of {} "
+                    "bytes each",
+                    tokens, cache->max_tokens, cache->token_bytes));
   const uint64_t tail = cache->pool->source().tail_bytes();
   const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + tail;
-  return guarded([&] {
+  return guarded(*cache->pool, [&] {
     // A tool that watches hears of a shrink before the pages go, and of a growth once they are there.
     const uint64_t payload = tokens * cache->token_bytes;
     if (payload < cache->told_bytes) tell(*cache, payload);

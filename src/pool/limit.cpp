@@ -197,11 +197,11 @@ using namespace plat::pool;
 extern "C" plat_pool_status plat_pool_with_limit(plat_pool* upstream, uint64_t bytes, plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_limit: an argument is NULL");
-  return plat::pool::guarded([&] { return *pool = new Limit(upstream, bytes), PLAT_POOL_OK; });
+  return plat::pool::guarded(*upstream, [&] { return *pool = new Limit(upstream, bytes), PLAT_POOL_OK; });
 }
 
 extern "C" plat_pool_status plat_pool_with_statistics(plat_pool* upstream, plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_statistics: an argument is NULL");
-  return plat::pool::guarded([&] { return *pool = new Statistics(upstream), PLAT_POOL_OK; });
+  return plat::pool::guarded(*upstream, [&] { return *pool = new Statistics(upstream), PLAT_POOL_OK; });
 }

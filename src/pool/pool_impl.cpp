@@ -80,7 +80,7 @@ void Pool::refresh_front() {
   // closed.
   std::lock_guard guard(front_mutex_);
   const bool alone = !tool_.listening() && shared_count_.load() == 0;
-  front.key.store(alone && options_.thread_cache != 0 && !small_->asleep ? key_.load() : UINT64_MAX);
+  front.key.store(alone && options_.thread_cache != 0 && !small_->is_asleep() ? key_.load() : UINT64_MAX);
   const bool plain =
       alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;
   front.plain.store(plain ? this : nullptr);
@@ -107,13 +107,14 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
 bool Pool::allocate_plain(uint64_t bytes, plat_stream stream, void** address) {
   if (bytes <= front.most || bytes > kLargestRequest) return false;
   const uint16_t domain = streams_.domain_of(stream);
-  if (domain == UINT16_MAX || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX) return false;
+  if (!Streams::is_domain(domain) || device_full_at_.load(std::memory_order_relaxed) != UINT64_MAX)
+    return false;
   const HotLane& hot = hot_lane;
   Zone& zone = hot.shard != nullptr && hot.key == key_.load(std::memory_order_relaxed) && bytes <= kShardMax
                    ? *hot.shard
                    : *large_;
   std::unique_lock guard(zone.lock(), std::try_to_lock);
-  if (!guard || zone.asleep.load(std::memory_order_relaxed)) return false;
+  if (!guard || zone.is_asleep()) return false;
   core::RangeHeap& heap = zone.heap();
   const uint32_t granules = granules_of(bytes);
   const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
@@ -144,7 +145,8 @@ plat_pool_status Pool::allocate_slow(const Request& request, uint64_t segment, v
                     "had at one of {}",
                     name_, source_->largest_alignment(), request.alignment));
   const uint16_t domain = streams_.domain_of(request.stream);
-  if (domain == UINT16_MAX)
+  if (domain == Streams::kNoStream) return no_stream(request.stream);
+  if (domain == Streams::kTooMany)
     return report(
         PLAT_POOL_INVALID,
         fmt::format("pool {}: more than {} streams; forget the ones that are gone", name_, Streams::kMax));
@@ -171,7 +173,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
   const bool cached = options_.thread_cache != 0 && request.tag == 0;
   ThreadCache* cache = cached ? thread_cache_of(*this) : nullptr;
   Lane* lane = cache != nullptr ? fresh_lane(*cache, request.stream) : nullptr;
-  if (zone.asleep) return asleep();
+  if (zone.is_asleep()) return asleep();
   if (lane != nullptr) *address = lane->pop(index).address;
   if (*address == nullptr) {
     void* batch[64];
@@ -179,7 +181,7 @@ plat_pool_status Pool::allocate_small(const Request& request, uint32_t index, ui
     const uint32_t fresh = lane != nullptr ? cut_count(index) : 1;
     for (;;) {
       std::unique_lock guard(zone.lock());
-      if (zone.asleep) return asleep();
+      if (zone.is_asleep()) return asleep();
       const uint32_t got = zone.spans()->take(index, domain, batch, want, fresh);
       if (got != 0) {
         guard.unlock();
@@ -234,7 +236,7 @@ plat_pool_status Pool::allocate_large(const Request& request, uint16_t domain, v
     if (&zone == large_ && request.bytes <= kShardMax) found_taken();
     guard.lock();
   }
-  if (zone.asleep) return asleep();
+  if (zone.is_asleep()) return asleep();
   uint32_t block = core::kNoBlock;
   if (!tightly(zone, granules)) [[likely]]
     block = zone.heap().allocate(granules, align, domain);
@@ -280,7 +282,7 @@ bool Pool::release_plain(void* address, plat_stream stream) {
     if (space == nullptr || space->small != nullptr) return false;
   }
   const uint16_t domain = streams_.domain_of(stream);
-  if (domain == UINT16_MAX) return false;
+  if (!Streams::is_domain(domain)) return false;
   Zone& zone = *space->zone;
   std::lock_guard guard(zone.lock());
   const uint32_t block = zone.find(*space, address);
@@ -297,6 +299,8 @@ plat_pool_status Pool::release_slow(Space* space, void* address, plat_stream str
     Pool* companion = companion_at(address);
     return companion != nullptr ? companion->release(address, stream) : unknown(address);
   }
+  // Before tools hear of it: the block stays what it is.
+  if (const auto status = check_stream(stream); status != PLAT_POOL_OK) return status;
   if (space->small == nullptr)
     return tool_.listening() ? release_heard(*space, address, stream) : release_told(space, address, stream);
   if (!close_small(*space, address)) return unknown(address);
@@ -325,8 +329,9 @@ plat_pool_status Pool::release_told(Space* space, void* address, plat_stream str
 }
 
 plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stream) {
-  const uint16_t domain = streams_.domain_or_wait(stream);
-  if (domain == UINT16_MAX)
+  uint16_t domain = streams_.domain_to_free_on(stream);
+  if (domain == Streams::kNoStream) domain = 0;  // it was looked at before, and has finished since
+  if (domain == Streams::kTooMany)
     return report(
         PLAT_POOL_DEVICE,
         fmt::format("pool {}: more than {} streams, and this one cannot be waited for: the block is "
@@ -347,7 +352,7 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
   if (!entry) return unknown(address);
   if (options_.thread_cache != 0 && &zone == small_) {
     if (ThreadCache* cache = thread_cache_of(*this)) {
-      Lane* lane = fresh_lane(*cache, stream);
+      Lane* lane = fresh_lane(*cache, domain != 0 ? stream : nullptr);
       const Lane::Item item{address, mark_of(address, entry.index())};
       if (!lane->push(entry.index(), item)) {
         flush_lane(*lane, entry.index(), (cache_capacity(entry.index()) + 1) / 2);
@@ -359,6 +364,21 @@ plat_pool_status Pool::release_now(Space* space, void* address, plat_stream stre
   std::lock_guard guard(zone.lock());
   return_block(zone, entry.span(), entry.index(), address, domain);
   return PLAT_POOL_OK;
+}
+
+// A companion may not have met a stream that the pool knows.
+plat_pool_status Pool::check_stream(plat_stream stream) {
+  const bool good =
+      stream == nullptr || streams_.knows(stream) || (root_ != this && root_->streams_.knows(stream));
+  return good ? PLAT_POOL_OK : no_stream(stream);
+}
+
+plat_pool_status Pool::no_stream(plat_stream stream) const {
+  return report(
+      PLAT_POOL_INVALID,
+      fmt::format("pool {}: {} is no stream of the device, and none that the pool has met; create it "
+                  "before its first use here, and call plat_pool_free where nothing uses a block",
+                  name_, stream));
 }
 
 plat_pool_status Pool::asleep() const {

@@ -64,8 +64,10 @@ class Pool final : public plat_pool {
   plat_pool_status take_pages(size_t count, std::vector<void*>& pages);
   void give_pages(std::vector<void*>& pages);
   Source& source() { return *source_; }
+  // PLAT_POOL_INVALID, and said, for a stream that never was.
+  plat_pool_status check_stream(plat_stream stream);
   // For helpers that hand out pieces of blocks.
-  bool asleep_now() const { return large_->asleep; }
+  bool asleep_now() const { return large_->is_asleep(); }
   // For helpers that tell tools of pieces of blocks, or of memory that they map themselves.
   ToolHook& tool() { return tool_; }
   void tell_piece(const void* address, uint64_t bytes, const std::string& name);
@@ -118,6 +120,7 @@ class Pool final : public plat_pool {
   plat_pool_status release_slow(Space* space, void* address, plat_stream stream);
   plat_pool_status release_now(Space* space, void* address, plat_stream stream);
   plat_pool_status release_told(Space* space, void* address, plat_stream stream);
+  plat_pool_status no_stream(plat_stream stream) const;
   plat_pool_status asleep() const;
   plat_pool_status unknown(const void* address) const;
   Zone& zone_for(const Request& request, bool small);
@@ -143,7 +146,7 @@ class Pool final : public plat_pool {
   // next.
   void note_peak() {
     Pool& root = *root_;
-    const uint64_t used = root.large_->used_bytes() + root.small_->used_bytes() +
+    const uint64_t used = root.large_->awake_bytes() + root.small_->awake_bytes() +
                           root.elsewhere_.load(std::memory_order_relaxed);
     uint64_t peak = root.used_peak_.load(std::memory_order_relaxed);
     while (used > peak && !root.used_peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
@@ -232,7 +235,7 @@ class Pool final : public plat_pool {
   // What hot lanes are known by; another one when lanes have ended that threads may hold.
   std::atomic<uint64_t> key_{0};
   std::mutex front_mutex_;             // guards opening and closing the front; taken last
-  std::atomic<Space*> home_{nullptr};  // the first space of the large zone, where most large blocks are
+  std::atomic<Space*> home_{nullptr};  // the longest space of the large zone, where most large blocks are
   SpaceIndex index_;
   Streams streams_;
   ToolHook tool_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "plat/pool.h"
 #include "pool/front.h"
+#include "pool/process.h"
 
 namespace plat::pool {
 
@@ -20,8 +22,8 @@ struct Request {
 };
 
 // Leaves the sentence that plat_pool_last_error() tells, and returns the status.
-plat_pool_status report(plat_pool_status status, std::string sentence);
-const std::string& last_error();
+plat_pool_status report(plat_pool_status status, std::string_view sentence);
+const char* last_error();
 
 }  // namespace plat::pool
 
@@ -29,6 +31,7 @@ const std::string& last_error();
 struct plat_pool {
   using Request = plat::pool::Request;
   plat::pool::Front front;
+  const plat::pool::ProcessStamp made;  // nothing but the front is touched in another process
   virtual ~plat_pool() = default;
   // Before the end, which cannot fail: gives back what it holds.
   virtual plat_pool_status close() { return PLAT_POOL_OK; }

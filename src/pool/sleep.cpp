@@ -24,7 +24,7 @@ size_t Pool::stay_awake(std::unordered_map<Zone*, std::unique_ptr<Saved>>& plans
     lost += missing.size();
     std::lock_guard guard(zone->lock());
     for (auto& page : missing) zone->page(page.index) = nullptr;
-    zone->asleep = true;
+    zone->set_asleep(true);
     saved_[zone] = std::make_unique<Saved>(Saved{std::move(missing)});
   }
   if (lost != 0) refresh_front();
@@ -46,7 +46,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
   reclaim_spans();
   std::vector<Zone*> zones;
   for_zones([&](Zone& zone) {
-    if (!zone.asleep && (tag == PLAT_POOL_ALL_TAGS || zone.tag() == tag)) zones.push_back(&zone);
+    if (!zone.is_asleep() && (tag == PLAT_POOL_ALL_TAGS || zone.tag() == tag)) zones.push_back(&zone);
   });
   // Idle pages first: nothing of them needs saving, and they leave only pages that hold something.
   std::unordered_map<Zone*, std::unique_ptr<Saved>> plans;
@@ -102,7 +102,7 @@ plat_pool_status Pool::sleep(uint16_t tag, bool save) {
       zone->page(page.index) = nullptr;
       ++unmaps_;
     }
-    zone->asleep = true;
+    zone->set_asleep(true);
     saved_[zone] = std::move(plans[zone]);
   }
   refresh_front();
@@ -196,7 +196,7 @@ plat_pool_status Pool::wake(uint16_t tag) {
   for (Zone* zone : zones) {
     std::lock_guard guard(zone->lock());
     for (auto& page : saved_[zone]->pages) zone->page(page.index) = page.handle;
-    zone->asleep = false;
+    zone->set_asleep(false);
     saved_.erase(zone);
   }
   refresh_front();

@@ -43,6 +43,11 @@ class VmmSource final : public Source {
     prop_.memAttr = ACL_HBM_MEM_HUGE;
     prop_.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
     prop_.location.id = static_cast<uint32_t>(device);
+    // Asked once, in the thread that makes the pool: others may have no device.
+    const OnDevice here(device);
+    size_t free = 0;
+    size_t total = 0;
+    if (aclrtGetMemInfo(ACL_HBM_MEM, &free, &total) == ACL_SUCCESS) total_bytes_ = total;
   }
   bool has_pages() const override { return true; }
   Got reserve(uint64_t bytes, void** base) override {
@@ -65,15 +70,11 @@ class VmmSource final : public Source {
     const aclError code = aclrtUnmapMem(address);
     return code == ACL_SUCCESS ? Got::kYes : failed("aclrtUnmapMem", code);
   }
-  uint64_t total_bytes() const override {
-    const OnDevice here(device_);
-    size_t free = 0;
-    size_t total = 0;
-    return aclrtGetMemInfo(ACL_HBM_MEM, &free, &total) == ACL_SUCCESS ? total : 0;
-  }
+  uint64_t total_bytes() const override { return total_bytes_; }
 
  private:
   aclrtPhysicalMemProp prop_{};
+  uint64_t total_bytes_ = 0;
 };
 
 class BlockSource final : public Source {
@@ -164,6 +165,11 @@ std::unique_ptr<Source> Source::create(plat_pool_options& options, std::string* 
   int32_t device = options.device;
   if (device < 0 && options.source != PLAT_POOL_SOURCE_CALLER && aclrtGetDevice(&device) != ACL_SUCCESS) {
     *why = "no device is set in this thread and the options name none";
+    return nullptr;
+  }
+  uint32_t count = 0;
+  if (device >= 0 && aclrtGetDeviceCount(&count) == ACL_SUCCESS && static_cast<uint32_t>(device) >= count) {
+    *why = fmt::format("device is {}, and there are {}, counted from 0", device, count);
     return nullptr;
   }
   const char* const soc = aclrtGetSocName();

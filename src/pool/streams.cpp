@@ -1,5 +1,7 @@
 #include "pool/streams.h"
 
+#include <algorithm>
+
 namespace plat::pool {
 
 Streams::~Streams() {
@@ -8,7 +10,23 @@ Streams::~Streams() {
     for (Pending& pending : entry.pending) events_->destroy(pending.event);
 }
 
+bool Streams::was_here(plat_stream stream) const {
+  return std::find(former_.begin(), former_.end(), stream) != former_.end();
+}
+
+bool Streams::knows(plat_stream stream) {
+  const uint16_t count = count_.load(std::memory_order_acquire);
+  for (uint16_t i = 0; i < count; ++i)
+    if (entries_[i].stream.load(std::memory_order_relaxed) == stream) return true;
+  {
+    std::lock_guard guard(mutex_);
+    if (was_here(stream)) return true;
+  }
+  return events_->state(stream) != StreamState::kGone;
+}
+
 uint16_t Streams::add(plat_stream stream) {
+  if (events_->state(stream) == StreamState::kGone) return kNoStream;
   std::lock_guard guard(mutex_);
   const uint16_t count = count_.load(std::memory_order_relaxed);
   for (uint16_t i = 0; i < count; ++i) {
@@ -19,16 +37,20 @@ uint16_t Streams::add(plat_stream stream) {
       return static_cast<uint16_t>(i + 1);
     }
   }
-  if (count == kMax) return UINT16_MAX;
+  if (count == kMax) return kTooMany;
   entries_[count].stream.store(stream, std::memory_order_relaxed);
   count_.store(static_cast<uint16_t>(count + 1), std::memory_order_release);
   return static_cast<uint16_t>(count + 1);
 }
 
-uint16_t Streams::domain_or_wait(plat_stream stream) {
+uint16_t Streams::domain_to_free_on(plat_stream stream) {
   const uint16_t domain = domain_of(stream);
-  if (domain != UINT16_MAX) return domain;
-  return events_->wait_for_stream(stream) ? 0 : UINT16_MAX;
+  if (domain == kNoStream) {
+    std::lock_guard guard(mutex_);
+    return was_here(stream) ? 0 : kNoStream;
+  }
+  if (domain != kTooMany) return domain;
+  return events_->wait_for_stream(stream) ? 0 : kTooMany;
 }
 
 void* Streams::new_event() {
@@ -58,17 +80,19 @@ void Streams::drop_pending(Entry& entry) {
   entry.pending.clear();
 }
 
-uint32_t Streams::passed(uint16_t domain, Effort effort) {
+Streams::Passed Streams::passed(uint16_t domain, Effort effort) {
   std::lock_guard guard(mutex_);
   Entry& entry = entries_[domain - 1];
   const plat_stream stream = entry.stream.load(std::memory_order_relaxed);
   const bool dirty = entry.dirty.load(std::memory_order_relaxed);
-  if (stream == nullptr || (!dirty && entry.pending.empty())) return 0;
+  if (!dirty && entry.pending.empty()) return {};
+  if (stream == nullptr) return {close_batch(entry)};  // a free that came while the domain was vacated
   const uint32_t batch = dirty ? close_batch(entry) : entry.pending.back().batch;
-  // A stream with nothing to do needs no event: all of it has passed.
-  if (events_->is_idle(stream)) {
+  // A stream with nothing to do needs no event: all of it has passed. So it has when it is there no more.
+  const StreamState state = events_->state(stream);
+  if (state == StreamState::kIdle || state == StreamState::kGone) {
     drop_pending(entry);
-    return batch;
+    return {batch, state == StreamState::kGone ? stream : nullptr};
   }
   if (dirty) record(entry, batch);
   uint32_t passed = 0;
@@ -80,7 +104,7 @@ uint32_t Streams::passed(uint16_t domain, Effort effort) {
     spare_events_.push_back(event);
   }
   entry.pending.erase(entry.pending.begin(), entry.pending.begin() + static_cast<std::ptrdiff_t>(done));
-  return passed;
+  return {passed};
 }
 
 uint32_t Streams::make_wait(uint16_t domain, plat_stream waiter) {
@@ -102,7 +126,7 @@ uint16_t Streams::finish(plat_stream stream, uint32_t* batch) {
     *batch = close_batch(entry);
     if (!events_->wait_for_stream(stream)) {
       entry.dirty.store(true, std::memory_order_relaxed);
-      return UINT16_MAX;
+      return kTooMany;
     }
     drop_pending(entry);
     return static_cast<uint16_t>(i + 1);
@@ -112,7 +136,14 @@ uint16_t Streams::finish(plat_stream stream, uint32_t* batch) {
 
 void Streams::vacate(uint16_t domain) {
   std::lock_guard guard(mutex_);
-  entries_[domain - 1].stream.store(nullptr, std::memory_order_relaxed);
+  if (former_.size() < kFormer) former_.reserve(former_.size() + 1);  // before anything changes
+  const plat_stream stream = entries_[domain - 1].stream.exchange(nullptr, std::memory_order_relaxed);
+  events_->forget(stream);
+  if (was_here(stream)) return;
+  if (former_.size() < kFormer)
+    former_.push_back(stream);
+  else
+    former_[next_former_++ % kFormer] = stream;
 }
 
 }  // namespace plat::pool

@@ -3,6 +3,10 @@
 // A free on a stream costs no device call. It is marked with the stream's current batch; only when somebody
 // else could use the memory is an event recorded behind the batch, and when that event has passed, the batch
 // is nobody's.
+//
+// A stream that the pool does not know yet is looked up on the device: one that is not there never was, as
+// far as the pool can tell. One that it knows and that is not there any more was destroyed, and has finished;
+// its domain is given up, and a free that names it later still is good.
 #pragma once
 
 #include <array>
@@ -19,11 +23,15 @@ namespace plat::pool {
 class Streams {
  public:
   static constexpr uint16_t kMax = 255;  // domains; stream number 256 of a pool is an error that says so
+  // No domains, and why.
+  static constexpr uint16_t kTooMany = UINT16_MAX;       // or the device does not answer
+  static constexpr uint16_t kNoStream = UINT16_MAX - 1;  // it never was, or is gone
+  static bool is_domain(uint16_t domain) { return domain <= kMax; }
 
   ~Streams();
   // Before the first stream.
   void use(Events& events) { events_ = &events; }
-  // The domain of a stream, 0 for none. UINT16_MAX when there are too many streams.
+  // The domain of a stream that shall use memory, 0 for none. Not a domain when there is none for it.
   uint16_t domain_of(plat_stream stream) {
     if (stream == nullptr) return 0;
     const uint16_t count = count_.load(std::memory_order_acquire);
@@ -31,9 +39,9 @@ class Streams {
       if (entries_[i].stream.load(std::memory_order_relaxed) == stream) return static_cast<uint16_t>(i + 1);
     return add(stream);
   }
-  // The same, but with too many streams it waits for this one, after which the memory is nobody's. UINT16_MAX
-  // when it cannot be waited for.
-  uint16_t domain_or_wait(plat_stream stream);
+  // The domain of a stream that has used memory; 0 when it has finished. With too many streams it waits for
+  // this one; kTooMany when it cannot be waited for, kNoStream when it never was.
+  uint16_t domain_to_free_on(plat_stream stream);
   // The batch that a free on the domain joins now.
   uint32_t mark(uint16_t domain) {
     Entry& entry = entries_[domain - 1];
@@ -46,16 +54,22 @@ class Streams {
   uint16_t count() const { return count_.load(std::memory_order_acquire); }
 
   enum class Effort { kPoll, kWait };
-  // Records an event behind what is unmarked and asks the device how far it is; the highest batch that has
-  // passed, or 0.
-  uint32_t passed(uint16_t domain, Effort effort);
+  struct Passed {
+    uint32_t batch = 0;          // the highest that has passed, or 0
+    plat_stream gone = nullptr;  // the stream, when it is there no more
+  };
+  // Records an event behind what is unmarked and asks the device how far it is. The domain of a stream that
+  // is gone can be vacated.
+  Passed passed(uint16_t domain, Effort effort);
   // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
   // device refused.
   uint32_t make_wait(uint16_t domain, plat_stream waiter);
-  // Waits for the stream. Its domain, 0 when unknown, UINT16_MAX when it cannot be waited for; what was freed
+  // Waits for the stream. Its domain, 0 when unknown, kTooMany when it cannot be waited for; what was freed
   // on it up to `*batch` is nobody's then. vacate() gives the domain to the next stream.
   uint16_t finish(plat_stream stream, uint32_t* batch);
   void vacate(uint16_t domain);
+  // Whether the stream is one that the pool has met, or is there now.
+  bool knows(plat_stream stream);
 
  private:
   struct Pending {
@@ -68,7 +82,9 @@ class Streams {
     std::atomic<bool> dirty{false};
     std::vector<Pending> pending;
   };
+  static constexpr size_t kFormer = 1024;
   uint16_t add(plat_stream stream);
+  bool was_here(plat_stream stream) const;
   // Frees from now on belong to another batch than the one that is returned.
   static uint32_t close_batch(Entry& entry) {
     entry.dirty.store(false, std::memory_order_relaxed);
@@ -79,10 +95,12 @@ class Streams {
   void* new_event();
 
   Events* events_ = nullptr;
-  std::mutex mutex_;  // guards pending and spare_events_, and adding
+  std::mutex mutex_;  // guards pending, spare_events_ and former_, and adding
   std::atomic<uint16_t> count_{0};
   std::array<Entry, kMax> entries_;
   std::vector<void*> spare_events_;
+  std::vector<plat_stream> former_;  // the last that were vacated, as a ring
+  size_t next_former_ = 0;
 };
 
 }  // namespace plat::pool

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "pool/address_budget.h"
 #include "pool/pool_impl.h"
 
 namespace plat::pool {
@@ -29,7 +30,7 @@ void Pool::close_space(Space& space) {
   }
   for (uint64_t page = 0; page < space.bytes / kPageBytes; ++page)
     if (space.pages[page] != nullptr) close_page(space.base + page * kPageBytes, space.pages[page]);
-  twice([&] { return source_->unreserve(space.base); });
+  if (twice([&] { return source_->unreserve(space.base); })) AddressBudget::give(space.bytes);
 }
 
 plat_pool_status Pool::close() {

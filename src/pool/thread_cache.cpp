@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "pool/pool_impl.h"
+#include "pool/process.h"
 
 namespace plat::pool {
 
@@ -17,12 +18,8 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::unordered_map<uint64_t, Pool*> pools;
-  uint64_t next_id = 1;
 };
-Registry& registry() {
-  static Registry* instance = new Registry;  // never destroyed: threads may outlive static objects
-  return *instance;
-}
+Registry& registry() { return of_this_process<Registry>(); }
 
 constinit thread_local bool ended = false;  // what outlives the caches of a thread may still free blocks
 
@@ -88,10 +85,12 @@ ThreadCache* thread_cache_of(Pool& pool) {
 }
 
 uint64_t announce_pool(Pool& pool) {
+  static std::atomic<uint64_t> last{0};  // of all processes: a child still has caches of its parent's pools
   Registry& all = registry();
   std::lock_guard guard(all.mutex);
-  all.pools[all.next_id] = &pool;
-  return all.next_id++;
+  const uint64_t id = ++last;
+  all.pools[id] = &pool;
+  return id;
 }
 
 void forget_pool(Pool& pool) {

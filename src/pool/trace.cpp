@@ -26,20 +26,26 @@ class Trace final : public Decorator {
     if (status != PLAT_POOL_OK) return status;
     if (upstream_->on_host(*address)) return status;
     std::lock_guard guard(mutex_);
-    blocks_[*address] = {++next_id_, request.stream, {}};
+    blocks_[*address] = {++next_id_, request.bytes, request.stream, {}};
     line('a', next_id_, request.bytes, request.stream);
     return status;
   }
   plat_pool_status release(void* address, plat_stream stream) override {
+    std::unordered_map<void*, Block>::node_type block;
     {
       // Written before the block can come back to another thread under the same address.
       std::lock_guard guard(mutex_);
-      if (auto block = blocks_.find(address); block != blocks_.end()) {
-        line('f', block->second.id, 0, stream);
-        blocks_.erase(block);
-      }
+      block = blocks_.extract(address);
+      if (!block.empty()) line('f', block.mapped().id, 0, stream);
     }
-    return upstream_->release(address, stream);
+    const plat_pool_status status = upstream_->release(address, stream);
+    // Refused: it lives on, as a block of the same size.
+    if (!block.empty() && (status == PLAT_POOL_INVALID || status == PLAT_POOL_DEVICE)) {
+      std::lock_guard guard(mutex_);
+      write_anew(block.mapped());
+      blocks_.insert(std::move(block));
+    }
+    return status;
   }
   plat_pool_status use_on(void* address, plat_stream stream) override {
     const plat_pool_status status = upstream_->use_on(address, stream);
@@ -69,9 +75,8 @@ class Trace final : public Decorator {
     if (found == blocks_.end() || status != PLAT_POOL_OK) return status;
     Block& block = found->second;
     line('f', block.id, 0, block.stream);
-    block.id = ++next_id_;
-    line('a', block.id, bytes, block.stream);
-    for (plat_stream user : block.users) line('u', block.id, 0, user);
+    block.bytes = bytes;
+    write_anew(block);
     return status;
   }
   plat_pool_status reset() override {
@@ -86,9 +91,16 @@ class Trace final : public Decorator {
  private:
   struct Block {
     uint64_t id;
+    uint64_t bytes;
     plat_stream stream;
     std::vector<plat_stream> users;  // as noted by use_on
   };
+  // Under a number of its own, with the streams that it had.
+  void write_anew(Block& block) {
+    block.id = ++next_id_;
+    line('a', block.id, block.bytes, block.stream);
+    for (plat_stream user : block.users) line('u', block.id, 0, user);
+  }
   void line(char op, uint64_t id, uint64_t bytes, plat_stream stream) {
     size_t number = 0;  // no stream is 0
     while (stream != nullptr && number < streams_.size() && streams_[number] != stream) ++number;
@@ -136,12 +148,13 @@ extern "C" plat_pool_status plat_pool_with_trace(plat_pool* upstream, const char
   std::FILE* file = std::fopen(path, "a");
   if (file == nullptr)
     return report(PLAT_POOL_INVALID, fmt::format("plat_pool_with_trace: {} cannot be written", path));
-  return plat::pool::guarded([&] { return *pool = new Trace(upstream, file), PLAT_POOL_OK; });
+  return plat::pool::guarded(*upstream, [&] { return *pool = new Trace(upstream, file), PLAT_POOL_OK; });
 }
 
 extern "C" plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
                                                   plat_pool** pool) {
   if (upstream == nullptr || pool == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_with_faults: an argument is NULL");
-  return plat::pool::guarded([&] { return *pool = new Faults(upstream, nth, every), PLAT_POOL_OK; });
+  return plat::pool::guarded(*upstream,
+                             [&] { return *pool = new Faults(upstream, nth, every), PLAT_POOL_OK; });
 }

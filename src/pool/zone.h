@@ -101,7 +101,14 @@ class Zone {
   uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
   uint64_t table_bytes() const;
   uint64_t live_blocks() const { return live_blocks_; }
-  std::atomic<bool> asleep{false};
+  // The same of what is there: blocks that sleep hold no memory.
+  uint64_t awake_bytes() const { return is_asleep() ? 0 : used_bytes(); }
+  bool is_asleep() const { return asleep_.load(std::memory_order_relaxed); }
+  void set_asleep(bool asleep) {
+    if (asleep == is_asleep()) return;
+    if (tally_ != nullptr) asleep ? tally_->fetch_sub(used_bytes()) : tally_->fetch_add(used_bytes());
+    asleep_ = asleep;
+  }
 
  private:
   Space& search(uint32_t granule) const;
@@ -111,13 +118,15 @@ class Zone {
   // Differences may be negative: they wrap around, and the sum is right again.
   void count(uint64_t granules) {
     used_granules_.store(used_granules() + granules, std::memory_order_relaxed);
-    if (tally_ != nullptr) tally_->fetch_add(granules << core::kGranuleShift, std::memory_order_relaxed);
+    if (tally_ != nullptr && !is_asleep())
+      tally_->fetch_add(granules << core::kGranuleShift, std::memory_order_relaxed);
   }
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
   std::vector<std::unique_ptr<Space>> spaces_;
   std::atomic<uint64_t> used_granules_{0};
+  std::atomic<bool> asleep_{false};
   uint64_t live_blocks_ = 0;
   std::atomic<uint64_t>* const tally_;
   const uint16_t tag_;

@@ -14,6 +14,10 @@ int main(void) {
   void* block = NULL;
   if (plat_pool_create(NULL, &pool) != PLAT_POOL_OK) return 2;
   if (plat_pool_alloc(pool, 1000, &block) != PLAT_POOL_OK) return 3;
+  plat_pool_stats stats = PLAT_POOL_STATS_INIT;
+  plat_pool_request request = PLAT_POOL_REQUEST_INIT;
+  if (plat_pool_get_stats(pool, &stats) != PLAT_POOL_OK || stats.live_blocks != 1) return 10;
+  if (request.struct_size != sizeof request) return 11;
   if (plat_pool_free(pool, block) != PLAT_POOL_OK || plat_pool_destroy(pool) != PLAT_POOL_OK) return 4;
 
   void* library = dlopen("libplat_pool.so", RTLD_NOW | RTLD_LOCAL);

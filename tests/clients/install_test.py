@@ -99,7 +99,7 @@ def test_pkg_config(plain_tree, tmp_path, compiler, source):
 def test_the_pool_by_pkg_config(plain_tree, tmp_path):
     flags = run("pkg-config", "--cflags", "--libs", "plat-pool",
                 env={"PKG_CONFIG_PATH": f"{plain_tree}/lib64/pkgconfig"}).split()
-    run("cc", HERE / "client_pool.c", *flags, "-ldl", "-o", tmp_path / "client")
+    run("cc", "-Wall", "-Wextra", "-Werror", HERE / "client_pool.c", *flags, "-ldl", "-o", tmp_path / "client")
     assert "pool client ran on" in sourced(plain_tree, tmp_path / "client")
 
 

@@ -72,6 +72,14 @@ bool refuse(const char* call) {
   return device.fail_call != 0 && --device.fail_call == 0;
 }
 
+// A stream that is not there is an error of each call that names it.
+bool is_gone(void* stream) {
+  CountingAcl& device = state().device;
+  const bool gone = device.gone_streams.count(stream) != 0;
+  device.stale_calls += gone;
+  return gone;
+}
+
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
 const std::pair<const uint64_t, Reservation>* reservation_of(uint64_t address) {
@@ -153,6 +161,7 @@ using namespace plat::test;
 extern "C" {
 
 aclError aclrtGetDevice(int32_t* id) { return *id = 0, ACL_SUCCESS; }
+aclError aclrtGetDeviceCount(uint32_t* count) { return *count = 8, ACL_SUCCESS; }
 const char* aclrtGetSocName(void) { return device().soc; }
 aclError aclrtGetRunMode(aclrtRunMode* mode) {
   return *mode = device().on_itself ? ACL_DEVICE : ACL_HOST, ACL_SUCCESS;
@@ -327,8 +336,9 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
   delete static_cast<Event*>(event);
   return ACL_SUCCESS;
 }
-aclError aclrtRecordEvent(aclrtEvent event, aclrtStream) {
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   std::lock_guard guard(state().mutex);
+  if (is_gone(stream)) return ACL_ERROR_RT_INVALID_HANDLE;
   if (refuse("aclrtRecordEvent")) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   static_cast<Event*>(event)->recorded = ++state().ticket;
   ++device().events_recorded;
@@ -341,7 +351,9 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
                                                                      : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
-aclError aclrtStreamQuery(aclrtStream, aclrtStreamStatus* status) {
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  std::lock_guard guard(state().mutex);
+  if (is_gone(stream)) return ACL_ERROR_RT_INVALID_HANDLE;
   return *status = device().streams_finish ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY,
          ACL_SUCCESS;
 }
@@ -354,13 +366,15 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
   ++device().synchronizes;
   return ACL_SUCCESS;
 }
-aclError aclrtStreamWaitEvent(aclrtStream, aclrtEvent) {
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent) {
   std::lock_guard guard(state().mutex);
+  if (is_gone(stream)) return ACL_ERROR_RT_INVALID_HANDLE;
   ++device().stream_waits;
   return ACL_SUCCESS;
 }
-aclError aclrtSynchronizeStream(aclrtStream) {
+aclError aclrtSynchronizeStream(aclrtStream stream) {
   std::lock_guard guard(state().mutex);
+  if (is_gone(stream)) return ACL_ERROR_RT_INVALID_HANDLE;
   state().finished = state().ticket;
   ++device().synchronizes;
   return ACL_SUCCESS;

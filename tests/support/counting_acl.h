@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 namespace plat::test {
@@ -15,8 +16,9 @@ namespace plat::test {
 struct CountingAcl {
   uint64_t capacity_bytes = uint64_t{64} << 30;
   bool backed = true;
-  bool on_itself = false;      // programs run on the device
-  bool streams_finish = true;  // off: events complete only through finish()
+  bool on_itself = false;        // programs run on the device
+  bool streams_finish = true;    // off: events complete only through finish()
+  std::set<void*> gone_streams;  // that were destroyed, or never created
   const char* soc = "Ascend910B";
   uint64_t fail_call = 0;  // the n-th checked call from now fails; 0: none
   int fail_code = 207001;
@@ -27,7 +29,8 @@ struct CountingAcl {
   uint64_t calls = 0;
   uint64_t reserves = 0, releases = 0, creates = 0, destroys = 0, maps = 0, unmaps = 0;
   uint64_t mallocs = 0, frees = 0, events_recorded = 0, stream_waits = 0, synchronizes = 0;
-  uint64_t held_bytes = 0;  // physical memory in use
+  uint64_t stale_calls = 0;  // with streams that are gone
+  uint64_t held_bytes = 0;   // physical memory in use
   uint64_t broken_rules = 0;
   std::string first_broken;
 

@@ -1,6 +1,7 @@
 // Sleep, tags, arenas, the KV cache and doors.
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "pool_fixture.h"
 
@@ -211,6 +212,60 @@ TEST_F(PoolTest, TakesItselfOffItsStreamsWhenItEnds) {
   ASSERT_EQ(plat_pool_destroy(other), PLAT_POOL_OK);
   EXPECT_EQ(device().allocators(), 1u) << "the pool that is left keeps its stream";
   ASSERT_EQ(plat_pool_unregister_from_stream(stream(1)), PLAT_POOL_OK);
+}
+
+TEST_F(PoolTest, CountsWhatSleepsApart) {
+  create();
+  void* cache = nullptr;
+  take(3_MiB);
+  take(1000);
+  const uint64_t awake = stats().used_bytes;
+  for (uint64_t bytes : {uint64_t{1000}, 7_MiB})
+    ASSERT_EQ(plat_pool_alloc_tagged(pool, bytes, 3, &cache), PLAT_POOL_OK);
+  const uint64_t all = stats().used_bytes;
+  const uint64_t peak = stats().used_peak;
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 0), PLAT_POOL_OK);
+  EXPECT_EQ(stats().used_bytes, awake);
+  EXPECT_EQ(stats().asleep_bytes, all - awake);
+  EXPECT_LE(stats().used_bytes, stats().reserved_bytes);
+  uint64_t used = 1;
+  uint64_t reserved = 1;
+  plat_pool_tag_bytes(pool, 3, &used, &reserved);
+  EXPECT_EQ(used, 0u);
+  EXPECT_EQ(reserved, 0u);
+  take(6_MiB);  // no more than there was before
+  EXPECT_EQ(stats().used_peak, peak);
+  ASSERT_EQ(plat_pool_sleep(pool, PLAT_POOL_ALL_TAGS, 0), PLAT_POOL_OK);
+  EXPECT_EQ(stats().used_bytes, 0u);
+  ASSERT_EQ(plat_pool_free(pool, cache), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_wake(pool, PLAT_POOL_ALL_TAGS), PLAT_POOL_OK);
+  EXPECT_EQ(stats().asleep_bytes, 0u);
+  EXPECT_EQ(stats().live_blocks, 4u);
+  EXPECT_GT(stats().used_bytes, awake);
+}
+
+// Addresses are short where many want some, 8 TiB for a whole process: the first ranges are long, later ones
+// what is left allows.
+TEST_F(PoolTest, LeavesAddressesToOthers) {
+  device().capacity_bytes = 64_GiB;
+  device().backed = false;
+  create();
+  void* block = nullptr;
+  for (uint16_t tag = 1; tag <= 200; ++tag)
+    ASSERT_EQ(plat_pool_alloc_tagged(pool, 1_MiB, tag, &block), PLAT_POOL_OK);
+  uint64_t addresses = stats().address_bytes;
+  std::vector<plat_pool*> others(200);
+  for (plat_pool*& other : others) {
+    ASSERT_EQ(plat_pool_create(&options, &other), PLAT_POOL_OK);
+    ASSERT_EQ(plat_pool_alloc(other, 100, &block), PLAT_POOL_OK);
+    ASSERT_EQ(plat_pool_alloc(other, 1_MiB, &block), PLAT_POOL_OK);
+    addresses += stats_of(other).address_bytes;
+  }
+  EXPECT_LE(addresses, 8_TiB);
+  for (plat_pool* other : others) EXPECT_EQ(plat_pool_destroy(other), PLAT_POOL_OK);
+  // A program that needs it gets it: each further range is longer.
+  for (int i = 0; i < 12; ++i) ASSERT_EQ(plat_pool_alloc_tagged(pool, 4_GiB, 1, &block), PLAT_POOL_OK);
+  EXPECT_GT(stats().address_bytes, 848_GiB);
 }
 
 }  // namespace

@@ -234,5 +234,46 @@ TEST_F(PoolTest, RefusesSizesThatNoBlockHas) {
       EXPECT_EQ(plat_pool_resize(pool, block, bytes), PLAT_POOL_INVALID) << bytes;
 }
 
+// The pointer of an earlier failure is still good after later ones.
+TEST_F(PoolTest, KeepsASentenceBeyondTheNextFailures) {
+  create();
+  void* block = nullptr;
+  EXPECT_EQ(plat_pool_alloc(pool, 0, &block), PLAT_POOL_INVALID);
+  const char* const first = plat_pool_last_error();
+  const std::string text = first;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(plat_pool_free(pool, &block), PLAT_POOL_NOT_OWNED);
+  EXPECT_EQ(first, text);
+  EXPECT_NE(plat_pool_last_error(), text);
+  const std::string long_name(5000, 'n');
+  options.name = long_name.c_str();
+  plat_pool* named = nullptr;
+  ASSERT_EQ(plat_pool_create(&options, &named), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_alloc(named, 0, &block), PLAT_POOL_INVALID);
+  EXPECT_TRUE(std::string(plat_pool_last_error()).ends_with(" ..."));
+  EXPECT_EQ(plat_pool_destroy(named), PLAT_POOL_OK);
+}
+
+TEST_F(PoolTest, RefusesADeviceThatIsNotThere) {
+  options.device = 77;
+  for (const auto source : {PLAT_POOL_SOURCE_DEVICE, PLAT_POOL_SOURCE_HOST, PLAT_POOL_SOURCE_MALLOC}) {
+    options.source = source;
+    EXPECT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_INVALID);
+    EXPECT_NE(std::string(plat_pool_last_error()).find("77"), std::string::npos) << plat_pool_last_error();
+  }
+  EXPECT_EQ(plat_pool_torch_pool(77), nullptr);
+}
+
+TEST_F(PoolTest, SaysHowManyTokensAreTooMany) {
+  create();
+  plat_kv_cache* cache = nullptr;
+  EXPECT_EQ(plat_kv_create(pool, 1000, 0, &cache), PLAT_POOL_INVALID);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("1000"), std::string::npos) << plat_pool_last_error();
+  ASSERT_EQ(plat_kv_create(pool, 1000, 500, &cache), PLAT_POOL_OK);
+  EXPECT_EQ(plat_kv_set_tokens(cache, 501), PLAT_POOL_INVALID);
+  for (const char* number : {"501", "500", "1000"})
+    EXPECT_NE(std::string(plat_pool_last_error()).find(number), std::string::npos) << plat_pool_last_error();
+  EXPECT_EQ(plat_kv_destroy(cache), PLAT_POOL_OK);
+}
+
 }  // namespace
 }  // namespace plat::test

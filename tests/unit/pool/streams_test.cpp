@@ -1,4 +1,5 @@
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -161,6 +162,123 @@ TEST_F(PoolTest, GivesBackAtOnceWhatAStreamHasPassed) {
   void* block = take(4_MiB, stream(1));
   ASSERT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_OK);
   EXPECT_EQ(stats().reserved_bytes, 0u);
+}
+
+// A stream that was destroyed has finished: what was freed on it comes back, and it is asked no more.
+class PoolWithDeadStreams : public PoolTest {
+ protected:
+  void SetUp() override {
+    PoolTest::SetUp();
+    device().streams_finish = false;
+    create();
+  }
+  void destroy(int number) { device().gone_streams.insert(stream(number)); }
+  void expect_all_back() {
+    EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK) << plat_pool_last_error();
+    EXPECT_EQ(stats().reserved_bytes, 0u);
+    EXPECT_EQ(stats().cached_bytes, 0u);
+  }
+};
+
+TEST_F(PoolWithDeadStreams, GetsBackWhatWasFreedBefore) {
+  for (uint64_t bytes : {500ul, 5_MiB}) plat_pool_free_on(pool, take(bytes, stream(1)), stream(1));
+  destroy(1);
+  expect_all_back();
+}
+
+TEST_F(PoolWithDeadStreams, GetsBackWhatIsFreedAfterwards) {
+  for (uint64_t bytes : {500ul, 40000ul, 5_MiB}) {
+    void* block = take(bytes, stream(1));
+    destroy(1);
+    ASSERT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_OK) << plat_pool_last_error();
+    expect_all_back();
+    // Once it has noticed, it still remembers whose block it was.
+    device().gone_streams.clear();
+    block = take(bytes);
+    void* late = take(bytes, stream(1));
+    plat_pool_forget_stream(pool, stream(1));
+    destroy(1);
+    ASSERT_EQ(plat_pool_free_on(pool, late, stream(1)), PLAT_POOL_OK) << plat_pool_last_error();
+    ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    expect_all_back();
+    device().gone_streams.clear();
+  }
+}
+
+TEST_F(PoolWithDeadStreams, AsksThemOnce) {
+  plat_pool_free_on(pool, take(5_MiB, stream(1)), stream(1));
+  destroy(1);
+  void* block = take(5_MiB, stream(2));
+  const uint64_t asked = device().stale_calls;
+  EXPECT_LE(asked, 2u);
+  for (int i = 0; i < 100; ++i) {
+    plat_pool_free_on(pool, block, stream(2));
+    plat_pool_trim(pool, 0);
+    block = take(5_MiB, stream(3));
+    plat_pool_free_on(pool, block, stream(3));
+    block = take(6_MiB, stream(2));
+  }
+  EXPECT_EQ(device().stale_calls, asked);
+}
+
+TEST_F(PoolWithDeadStreams, ForgetsThemAndResets) {
+  plat_pool_free_on(pool, take(5_MiB, stream(1)), stream(1));
+  destroy(1);
+  EXPECT_EQ(plat_pool_forget_stream(pool, stream(1)), PLAT_POOL_OK) << plat_pool_last_error();
+  expect_all_back();
+  plat_pool_free_on(pool, take(5_MiB, stream(2)), stream(2));
+  destroy(2);
+  EXPECT_EQ(plat_pool_reset(pool), PLAT_POOL_OK);
+  expect_all_back();
+}
+
+TEST_F(PoolWithDeadStreams, WaitsForNoneOfTheOthersThatUsedABlock) {
+  void* block = take(5_MiB, stream(1));
+  ASSERT_EQ(plat_pool_use_on(pool, block, stream(2)), PLAT_POOL_OK);
+  destroy(2);
+  ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  expect_all_back();
+}
+
+TEST_F(PoolWithDeadStreams, LeaveRoomForOthers) {
+  for (int number = 0; number < 1000; ++number) {
+    plat_pool_free_on(pool, take(3_MiB, stream(number)), stream(number));
+    destroy(number);
+    void* block = take(3_MiB);  // a miss, which asks
+    ASSERT_NE(block, nullptr);
+    plat_pool_free(pool, block);
+    plat_pool_trim(pool, 0);
+  }
+  EXPECT_EQ(device().synchronizes, 0u);
+}
+
+// The pool has never met it, and the device does not know it: a mistake, and the block stays the caller's.
+TEST_F(PoolWithDeadStreams, RefusesAStreamThatNeverWas) {
+  destroy(7);
+  plat_pool* guarded = nullptr;
+  ASSERT_EQ(plat_pool_with_guards(pool, 512, &guarded), PLAT_POOL_OK);
+  for (plat_pool* each : {pool, guarded})
+    for (uint64_t bytes : {500ul, 5_MiB}) {
+      void* block = nullptr;
+      EXPECT_EQ(plat_pool_alloc_on(each, bytes, stream(7), &block), PLAT_POOL_INVALID);
+      EXPECT_NE(std::string(plat_pool_last_error()).find("no stream"), std::string::npos);
+      ASSERT_EQ(plat_pool_alloc(each, bytes, &block), PLAT_POOL_OK);
+      EXPECT_EQ(plat_pool_use_on(each, block, stream(7)), PLAT_POOL_INVALID);
+      EXPECT_EQ(plat_pool_free_on(each, block, stream(7)), PLAT_POOL_INVALID);
+      EXPECT_EQ(plat_pool_usable(each, block, nullptr, nullptr), PLAT_POOL_OK) << "it lives on";
+      EXPECT_EQ(plat_pool_free(each, block), PLAT_POOL_OK);
+    }
+  EXPECT_EQ(plat_pool_destroy(guarded), PLAT_POOL_OK);
+  expect_all_back();
+}
+
+TEST_F(PoolWithDeadStreams, KnowsThemForMemoryOfEveryPurpose) {
+  void* block = nullptr;
+  ASSERT_EQ(plat_pool_alloc_for(pool, 1_MiB, PLAT_POOL_HOST, &block), PLAT_POOL_OK);
+  plat_pool_free_on(pool, take(5_MiB, stream(1)), stream(1));
+  destroy(1);
+  EXPECT_EQ(plat_pool_free_on(pool, block, stream(1)), PLAT_POOL_OK) << plat_pool_last_error();
+  expect_all_back();
 }
 
 }  // namespace

@@ -344,5 +344,94 @@ TEST(PoolDoors, ServesTheStreamThatItIsRegisteredOn) {
   EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
 }
 
+// Handles of streams are asked for by public calls alone.
+class PoolAndStreams : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    plat_pool_options_init(&options);
+    options.device = 0;
+    ASSERT_EQ(plat_pool_create(&options, &pool), PLAT_POOL_OK) << plat_pool_last_error();
+  }
+  void TearDown() override {
+    EXPECT_EQ(plat_pool_destroy(pool), PLAT_POOL_OK);
+    EXPECT_EQ(used_bytes(), 0u);
+  }
+  void expect_all_back() {
+    EXPECT_EQ(plat_pool_trim(pool, 0), PLAT_POOL_OK) << plat_pool_last_error();
+    plat_pool_stats stats;
+    ASSERT_EQ(plat_pool_get_stats(pool, &stats), PLAT_POOL_OK);
+    EXPECT_EQ(stats.reserved_bytes, 0u);
+  }
+  plat_pool_options options;
+  plat_pool* pool = nullptr;
+};
+
+TEST_F(PoolAndStreams, GetBackWhatWasFreedOnAStreamThatIsGone) {
+  for (const bool before : {true, false})
+    for (const uint64_t bytes : {uint64_t{100}, 3_MiB}) {
+      aclrtStream stream = nullptr;
+      ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+      void* block = nullptr;
+      ASSERT_EQ(plat_pool_alloc_on(pool, bytes, stream, &block), PLAT_POOL_OK) << plat_pool_last_error();
+      auto free_it = [&] {
+        EXPECT_EQ(plat_pool_free_on(pool, block, stream), PLAT_POOL_OK) << plat_pool_last_error();
+      };
+      if (before) free_it();
+      ASSERT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+      if (!before) free_it();
+      expect_all_back();
+    }
+}
+
+TEST_F(PoolAndStreams, RefuseAStreamThatNeverWas) {
+  auto* const never = reinterpret_cast<plat_stream>(uintptr_t{0xdead0});
+  void* block = nullptr;
+  EXPECT_EQ(plat_pool_alloc_on(pool, 100, never, &block), PLAT_POOL_INVALID);
+  ASSERT_EQ(plat_pool_alloc(pool, 3_MiB, &block), PLAT_POOL_OK);
+  EXPECT_EQ(plat_pool_free_on(pool, block, never), PLAT_POOL_INVALID) << plat_pool_last_error();
+  EXPECT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+  expect_all_back();
+}
+
+// A stream answers in its own context only, and the thread that asks may have another, or none.
+TEST_F(PoolAndStreams, AskEachInItsOwnContext) {
+  aclrtContext before = nullptr;
+  aclrtContext context = nullptr;
+  aclrtStream stream = nullptr;
+  void* block = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&before), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
+  ASSERT_EQ(plat_pool_alloc_on(pool, 3_MiB, stream, &block), PLAT_POOL_OK) << plat_pool_last_error();
+  ASSERT_EQ(plat_pool_free_on(pool, block, stream), PLAT_POOL_OK);
+  ASSERT_EQ(aclrtSetCurrentContext(before), ACL_SUCCESS);
+  expect_all_back();
+  aclrtContext after = nullptr;
+  ASSERT_EQ(aclrtGetCurrentContext(&after), ACL_SUCCESS);
+  EXPECT_EQ(after, before);
+  ASSERT_EQ(plat_pool_alloc(pool, 3_MiB, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_free_on(pool, block, stream), PLAT_POOL_OK) << plat_pool_last_error();
+  std::thread([&] { expect_all_back(); }).join();
+  ASSERT_EQ(plat_pool_alloc(pool, 3_MiB, &block), PLAT_POOL_OK);
+  ASSERT_EQ(plat_pool_free_on(pool, block, stream), PLAT_POOL_OK) << plat_pool_last_error();
+  ASSERT_EQ(aclrtDestroyContext(context), ACL_SUCCESS);  // and the stream with it
+  ASSERT_EQ(aclrtSetCurrentContext(before), ACL_SUCCESS);
+  expect_all_back();
+}
+
+// Memory of pages needs no context: a thread that has none makes no call that fails.
+TEST_F(PoolAndStreams, LeaveAThreadWithoutContextAlone) {
+  std::thread([&] {
+    void* block = nullptr;
+    for (const uint64_t bytes : {uint64_t{100}, 3_MiB}) {
+      ASSERT_EQ(plat_pool_alloc(pool, bytes, &block), PLAT_POOL_OK) << plat_pool_last_error();
+      ASSERT_EQ(plat_pool_free(pool, block), PLAT_POOL_OK);
+    }
+    expect_all_back();
+    const char* const said = aclGetRecentErrMsg();
+    EXPECT_TRUE(said == nullptr || *said == '\0') << said;
+  }).join();
+}
+
 }  // namespace
 }  // namespace plat::test

@@ -1,0 +1,52 @@
+#include "pool/process.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <new>
+
+#include "pool/thread_cache.h"
+
+namespace plat::pool {
+
+namespace {
+
+using Word = std::atomic<uint64_t>;
+static_assert(Word::is_always_lock_free);
+
+Word* make_word() {
+  constexpr size_t kBytes = 4096;
+  static Word without_page{0};
+  void* const page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return &without_page;
+  ::madvise(page, kBytes, MADV_WIPEONFORK);
+  return new (page) Word{0};
+}
+
+Word& word() {
+  static Word* const made = make_word();
+  return *made;
+}
+
+// The thread's way to small blocks leads past every check, so it is closed; the number goes where the system
+// does not clear it.
+void begin_child() {
+  hot_lane = HotLane{};
+  word().store(0, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+const std::atomic<uint64_t>& process_word() { return word(); }
+
+uint64_t process_number() {
+  static const int registered = pthread_atfork(nullptr, nullptr, begin_child);
+  static_cast<void>(registered);
+  static std::atomic<uint64_t> last{0};  // inherited: a child counts on from there
+  uint64_t number = word().load(std::memory_order_relaxed);
+  if (number != 0) return number;
+  const uint64_t fresh = ++last;
+  return word().compare_exchange_strong(number, fresh) ? fresh : number;
+}
+
+}  // namespace plat::pool
