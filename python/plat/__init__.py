@@ -26,35 +26,45 @@ import importlib
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
+    from ._arena import Arena, ArenaBlock
+    from ._block import Block
     from ._check import Check, check
     from ._device import Device
     from ._draw import Drawing, draw
     from ._errors import PlatError, PoolError
     from ._findings import FindingsError, Finding, Frame, Involved, Site
     from ._inspector import InspectorError
-    from ._memory import Buffer, Mapping, PhysicalMemory, Reservation
+    from ._buffer import Buffer
+    from ._kv_cache import KvCache
+    from ._memory import Mapping, PhysicalMemory, Reservation
     from ._pluggable import PluggableAllocator
-    from ._pool import Block, Pool
+    from ._pool import Pool
     from ._record import Life, Recording, record
     from ._share import SharedMemory
     from ._stream import Event, Stream
+    from ._version import __version__
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 # Which file has which name. They are read when they are first used: `plat.check` works only if it comes before the module acl.
 _HOMES = {
+    "_arena": ["Arena", "ArenaBlock"],
+    "_block": ["Block"],
     "_check": ["Check", "check"],
     "_device": ["Device"],
     "_draw": ["Drawing", "draw"],
     "_errors": ["PlatError", "PoolError"],
     "_findings": ["Finding", "FindingsError", "Frame", "Involved", "Site"],
     "_inspector": ["InspectorError"],
-    "_memory": ["Buffer", "Mapping", "PhysicalMemory", "Reservation"],
+    "_buffer": ["Buffer"],
+    "_kv_cache": ["KvCache"],
+    "_memory": ["Mapping", "PhysicalMemory", "Reservation"],
     "_pluggable": ["PluggableAllocator"],
-    "_pool": ["Block", "Pool"],
+    "_pool": ["Pool"],
     "_record": ["Life", "Recording", "record"],
     "_share": ["SharedMemory"],
     "_stream": ["Event", "Stream"],
+    "_version": ["__version__"],
 }
 
 __all__ = sorted(["GIB", "KIB", "MIB", *(name for names in _HOMES.values() for name in names)])

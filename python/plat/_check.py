@@ -39,6 +39,10 @@ class Check:
         """Whether there was no error."""
         return not self.errors
 
+    def __repr__(self) -> str:
+        state = f"{len(self.errors)} errors and {len(self.warnings)} warnings in {self.events} calls" if self.events else "not used yet"
+        return f"<plat.{type(self).__name__}: {state}>"
+
     def raise_errors(self) -> None:
         """Raises FindingsError if there was an error."""
         if not self.ok:

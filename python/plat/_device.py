@@ -1,10 +1,14 @@
 """A device, as the thread that opened it uses it."""
+import contextlib
+from typing import Iterator, Optional
+
 import acl
 
+from ._arguments import whole
 from ._errors import PlatError, checked
 from ._memory import PhysicalMemory, Reservation
 from ._owner import Owner
-from ._stream import Event, Stream
+from ._stream import DefaultStream, Event, Stream
 
 
 def initialise() -> None:
@@ -25,11 +29,28 @@ class Device(Owner):
 
     def __init__(self, index: int = 0) -> None:
         super().__init__()
+        self.index = whole("index", index, 0, (1 << 31) - 1)
         initialise()
-        checked(acl.rt.set_device(index))
+        checked(acl.rt.set_device(self.index))
         self._opened()
-        self.index = index
         self._context = checked(acl.rt.get_context())
+        self._default_stream: Optional[DefaultStream] = None
+
+    def _words(self) -> str:
+        return str(self.index)
+
+    @contextlib.contextmanager
+    def _here(self) -> Iterator[None]:
+        before, ret = acl.rt.get_context()
+        if ret == 0 and before == self._context:
+            yield
+            return
+        checked(acl.rt.set_context(self._context))
+        try:
+            yield
+        finally:
+            if ret == 0 and before:
+                acl.rt.set_context(before)
 
     def _release(self) -> None:
         checked(acl.rt.reset_device(self.index))
@@ -59,6 +80,14 @@ class Device(Owner):
 
     def stream(self) -> Stream:
         return Stream(self)
+
+    @property
+    def default_stream(self) -> Stream:
+        """The stream that work goes to which names none."""
+        self._check_open()
+        if self._default_stream is None or self._default_stream.closed:
+            self._default_stream = DefaultStream(self)
+        return self._default_stream
 
     def event(self) -> Event:
         return Event(self)

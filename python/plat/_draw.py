@@ -17,7 +17,15 @@ class Drawing:
     def _repr_svg_(self) -> str:
         return self.svg
 
+    def __repr__(self) -> str:
+        return f"<plat.Drawing of {size_text(len(self.svg))} of SVG>"
+
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes an SVG, and nothing else: a name that promises another format is refused."""
+        suffix = os.path.splitext(os.fspath(path))[1]
+        if suffix.lower() not in ("", ".svg"):
+            raise ValueError(f"{os.fspath(path)!r}: a drawing is kept as SVG; call it .svg, and make a {suffix} of that with "
+                             "rsvg-convert, Inkscape or a browser")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 
@@ -54,8 +62,7 @@ def _picture(thing: Any) -> Canvas:
 
 
 def _live(owner: Any) -> List[Any]:
-    children = [child() for child in owner._children]
-    return sorted((child for child in children if child is not None and not child.closed), key=lambda child: child.address)
+    return sorted((child for child in owner._living() if hasattr(child, "address")), key=lambda child: child.address)
 
 
 def _scale(value: float, first: float, last: float) -> float:

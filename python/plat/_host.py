@@ -8,6 +8,8 @@ DLPACK_CPU = 1
 
 
 def _want_host_access(buffer: Any, address: int) -> None:
+    if buffer.size == 0:
+        return
     try:
         acl.util.ptr_to_bytes(address, 1)
         acl.util.ptr_to_bytes(address + buffer.size - 1, 1)
@@ -16,17 +18,28 @@ def _want_host_access(buffer: Any, address: int) -> None:
 
 
 def host_view(buffer: Any, address: int) -> Any:
+    """All views of a buffer hang on one of these, so that the buffer knows whether it is seen."""
     _want_host_access(buffer, address)
     view = (ctypes.c_ubyte * buffer.size).from_address(address)
     view.owner = buffer  # lives as long as the view
+    buffer._views.add(view)
     return view
 
 
+def _like(buffer: Any) -> Any:
+    """Shape and type of what lies there."""
+    import numpy
+    shape, dtype = buffer._like or ((buffer.size,), "uint8")
+    return shape, numpy.dtype(dtype)
+
+
 def array_interface(buffer: Any, address: int) -> Any:
-    _want_host_access(buffer, address)
-    return {"version": 3, "shape": (buffer.size,), "typestr": "|u1", "data": (address, False)}
+    shape, dtype = _like(buffer)
+    return {"version": 3, "shape": shape, "typestr": dtype.str, "descr": dtype.descr, "data": host_view(buffer, address)}
 
 
 def dlpack(buffer: Any, address: int) -> Any:
+    import math
     import numpy
-    return numpy.frombuffer(host_view(buffer, address), numpy.uint8).__dlpack__()
+    shape, dtype = _like(buffer)
+    return numpy.frombuffer(host_view(buffer, address), dtype, math.prod(shape)).reshape(shape).__dlpack__()

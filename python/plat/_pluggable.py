@@ -1,9 +1,14 @@
 """The entry pair by which torch_npu takes its memory from another library."""
-from typing import Any, Dict
+import os
+from typing import Any, Dict, List
 
 from . import _pool_library as library
+from ._arguments import whole
 from ._device import initialise
 from ._libraries import find
+from ._stream import Stream
+
+_DEVICE_MAX, _ADDRESS_MAX = (1 << 31) - 1, (1 << 64) - 1
 
 
 class PluggableAllocator:
@@ -21,6 +26,9 @@ class PluggableAllocator:
     ...     allocator.free(address, 1000)
     """
 
+    def __repr__(self) -> str:
+        return f"<plat.PluggableAllocator of {self.library}>"
+
     malloc_name = "plat_pool_torch_malloc"
     free_name = "plat_pool_torch_free"
 
@@ -32,7 +40,9 @@ class PluggableAllocator:
     def malloc(self, size: int, device: int = 0, stream: Any = 0) -> int:
         """An address for work queued on the stream from now on. Raises PoolError when there is no memory."""
         initialise()
-        address = library.torch_malloc(size, device, _handle(stream))
+        _want_own_process()
+        size = whole("size", size)
+        address = library.torch_malloc(size, whole("device", device, 0, _DEVICE_MAX), _handle(stream))
         if address == 0 and size > 0:
             raise library.error(library.NO_MEMORY)  # the pair says no more than that; the message does
         return address
@@ -40,16 +50,32 @@ class PluggableAllocator:
     def free(self, address: int, size: int, device: int = 0, stream: Any = 0) -> None:
         """Gives back what work queued on the stream may still use. Like the pair itself it cannot fail: an address that is not the
         pool's is left alone."""
-        library.torch_free(address, size, device, _handle(stream))
+        _want_own_process()
+        library.torch_free(whole("address", address, 0, _ADDRESS_MAX), whole("size", size), whole("device", device, 0, _DEVICE_MAX), _handle(stream))
 
     def stats(self, device: int = 0) -> Dict[str, int]:
         """What the pool of a device counts, as in Pool.stats."""
         initialise()
-        pool = library.torch_pool(device)
+        _want_own_process()
+        pool = library.torch_pool(whole("device", device, 0, _DEVICE_MAX))
         if pool == 0:
             raise library.error(library.INVALID)
         return library.stats(pool)
 
 
 def _handle(stream: Any) -> int:
-    return stream if isinstance(stream, int) else stream.handle
+    if isinstance(stream, Stream):
+        stream._check_open()
+        return stream.handle
+    return whole("stream", stream, 0, _ADDRESS_MAX)
+
+
+_used_by: List[int] = []  # the process that made the pools
+
+
+def _want_own_process() -> None:
+    """The pools of a parent are no use to a forked child, and may be locked for ever."""
+    if not _used_by:
+        _used_by.append(os.getpid())
+    if os.getpid() != _used_by[0]:
+        raise ValueError(f"the pools of the pluggable allocator belong to process {_used_by[0]}, and this is a child; make a plat.Pool")

@@ -45,7 +45,7 @@ class Machine(RuleBasedStateMachine):
 
     @staticmethod
     def mapped(addresses):
-        return [child() for child in addresses._children if child() is not None and not child().closed]
+        return addresses._living()
 
     @rule(mapping=mappings, value=strategies.integers(0, 255))
     def write(self, mapping, value):
@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def the_account_is_exact(self):
         def held(memory):
-            everywhere = [child() for child in self.device._children if isinstance(child(), plat.Reservation)]
+            everywhere = [child for child in self.device._children if isinstance(child, plat.Reservation)]
             return not memory.closed or any(m.memory is memory for a in everywhere for m in self.mapped(a))
         self.live = [memory for memory in self.live if held(memory)]
         assert self.free - self.device.free_bytes == sum(memory.size for memory in self.live)

@@ -20,13 +20,12 @@ def device():
     with plat.Device(0) as made:
         before = made.free_bytes
         yield made
-        for child in list(made._children):
-            if child() is not None:
-                child().close()
+        for child in made._living():
+            child.close()
         assert made.free_bytes == before
 
 
-@pytest.mark.parametrize("module", ["plat", "plat._device", "plat._pool"])
+@pytest.mark.parametrize("module", ["plat", "plat._device", "plat._pool", "plat._arena", "plat._kv_cache"])
 def test_the_examples_of_the_documentation(module):
     result = doctest.testmod(__import__(module, fromlist=["_"]))
     assert result.attempted > 0 and result.failed == 0
