@@ -8,6 +8,7 @@
 //   report/   what happened to memory, for people
 //
 // Knows the device only through the public headers, so it works over the vendor's library as well. record/
-// includes nothing but trace/ and uses no library, because it lives in programs that are not ours. The rest
-// works on a trace, while the program runs or after it has ended, and never opens a device.
+// includes nothing but trace/ and a header of base/, and uses no library, because it lives in programs that
+// are not ours. The rest works on a trace, while the program runs or after it has ended, and never opens a
+// device.
 #pragma once

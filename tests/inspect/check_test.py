@@ -31,7 +31,8 @@ def test_every_rule_is_broken_once_and_kept_once():
 
 def test_every_program_has_an_expectation():
     names = subprocess.run([PROGRAMS[0]], capture_output=True, text=True, check=True).stdout.split()
-    assert sorted(set(names) - {"waits"}) == sorted(EXPECTED)
+    # Two that use_test.py is about: one that does not end, and one that leaves no trace.
+    assert sorted(set(names) - {"waits", "takes_all_numbers_and_the_name"}) == sorted(EXPECTED)
 
 
 # AddressSanitizer stops the program at a mistake that reaches the host's own memory, before it can be told from a trace.

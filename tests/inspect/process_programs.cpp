@@ -1,8 +1,11 @@
 // What a process can do to its recorder: signals, threads that end, another program in its place, death.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -32,6 +35,36 @@ void work_alone(int rounds) {
   work(memory, rounds);
   MUST(aclrtFree(memory));
   MUST(aclrtResetDevice(0));
+}
+
+void need(bool condition) {
+  if (!condition) std::exit(97);
+}
+
+void make_many_events() {
+  for (int i = 0; i < 10'000; ++i) MUST(aclrtFree(block(4096)));
+}
+
+// Closes every number and gives each that it may have to a file of its own; the file must stay as it is.
+void take_all_numbers(bool remove_trace) {
+  Device device;
+  MUST(aclrtFree(block(4096)));
+  const std::vector<char> mine(4 * kMiB, 'm');
+  std::FILE* const file = std::tmpfile();
+  need(file != nullptr && std::fwrite(mine.data(), 1, mine.size(), file) == mine.size());
+  need(std::fflush(file) == 0);
+  const int low = fileno(file);
+  if (remove_trace) need(unlink(std::getenv("PLAT_INSPECT_TRACE")) == 0);
+  closefrom(low + 1);
+  rlimit limit{};
+  need(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const int last = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 4096)) - 8;
+  for (int number = low + 1; number < last; ++number) need(dup2(low, number) == number);
+  make_many_events();
+  std::vector<char> now(mine.size() + 1);
+  need(pread(low, now.data(), now.size(), 0) == static_cast<ssize_t>(mine.size()));
+  now.pop_back();
+  if (now != mine) std::exit(96);
 }
 
 }  // namespace
@@ -101,7 +134,33 @@ void add_process_programs(Programs& all) {
   // More than fits into the smallest trace, and nothing left behind.
   all["many_events"] = [] {
     Device device;
-    for (int i = 0; i < 10'000; ++i) MUST(aclrtFree(block(4096)));
+    make_many_events();
+  };
+  all["takes_all_numbers"] = [] { take_all_numbers(false); };
+  all["takes_all_numbers_and_the_name"] = [] { take_all_numbers(true); };
+  all["has_all_numbers"] = [] {
+    Device device;
+    MUST(aclrtFree(block(4096)));
+    while (dup(STDERR_FILENO) >= 0) continue;
+    make_many_events();
+  };
+  // Files may have 256 KiB from here on, and nobody asks for the signal.
+  all["limits_its_files"] = [] {
+    Device device;
+    rlimit limit{};
+    need(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 256 << 10;
+    need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    make_many_events();
+  };
+  // Nobody reads what is said from here on.
+  all["has_no_reader"] = [] {
+    int ends[2] = {};
+    need(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    Device device;
+    make_many_events();
   };
   // Dies at some instruction of one of its threads, while the others work.
   all["killed_at_work"] = [] {

@@ -1,4 +1,5 @@
 """What a user runs into: files that are not what they should be, places that cannot be written, programs that move."""
+import json
 import os
 import signal
 import struct
@@ -92,6 +93,57 @@ def test_leaks_are_not_judged_if_events_were_lost():
     assert "reached its limit" in done.stderr
     done = run("check", "--", PROGRAM, "many_events", env={**os.environ, "PLAT_INSPECT_MAX_BYTES": str(4096 + 2 * 65536)})
     assert "lost, so leaks are not judged" in done.stderr
+
+
+SMALLEST = {"PLAT_INSPECT_MAX_BYTES": str(4096 + 2 * 65536)}
+
+
+def events_of(trace):
+    """How many events a trace holds, and how many found no room."""
+    done = run("report", "--json", trace)
+    lost = struct.unpack_from("<Q", trace.read_bytes(), 48)[0]
+    return json.loads(done.stdout)[0]["events"], lost
+
+
+@pytest.mark.parametrize("stacks", ["none", "fp", "unwind"])
+def test_each_event_that_finds_no_room_is_counted_once(stacks, tmp_path):
+    whole, short = tmp_path / "whole", tmp_path / "short"
+    for trace, variables in (whole, {}), (short, SMALLEST):
+        done = run("record", "--stacks", stacks, "-o", trace, "--", PROGRAM, "many_events", env={**os.environ, **variables})
+        assert done.returncode == 0, done.stderr
+    events, lost = events_of(short)
+    assert lost > 0 and (events + lost, 0) == events_of(whole)
+
+
+def test_a_program_that_has_our_number_for_its_own_file_keeps_the_file_and_the_trace(tmp_path):
+    trace, plain = tmp_path / "t", tmp_path / "plain"
+    assert run("record", "-o", plain, "--", PROGRAM, "many_events").returncode == 0
+    done = run("record", "-o", trace, "--", PROGRAM, "takes_all_numbers")
+    assert done.returncode == 0 and "lost" not in done.stderr, done.stderr
+    events, lost = events_of(trace)
+    assert lost == 0 and events > events_of(plain)[0]
+
+
+def test_a_program_that_takes_the_trace_away_is_told_what_is_lost(tmp_path):
+    done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "takes_all_numbers_and_the_name")
+    assert done.returncode == 0 and "events are lost from here on" in done.stderr, done.stderr
+
+
+def test_a_program_that_has_all_numbers_is_recorded_all_the_same(tmp_path):
+    done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "has_all_numbers")
+    assert done.returncode == 0 and "lost" not in done.stderr, done.stderr
+
+
+def test_a_limit_of_the_size_of_files_costs_events_and_not_the_program(tmp_path):
+    done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "limits_its_files")
+    assert done.returncode == 0 and "File too large; events are lost from here on" in done.stderr, done.stderr
+    assert events_of(tmp_path / "t")[1] > 0
+
+
+def test_what_is_said_to_nobody_does_not_end_the_program(tmp_path):
+    done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "has_no_reader", env={**os.environ, **SMALLEST})
+    assert done.returncode == 0, done.stderr
+    assert events_of(tmp_path / "t")[1] > 0
 
 
 def test_without_stacks_what_is_left_is_one_finding_for_each_call():

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/unsignalled.h"
+#include "inspect/record/say.h"
 #include "inspect/record/ticks.h"
 
 namespace plat::inspect {
@@ -36,8 +38,10 @@ int create_file(const char* wanted, char (&path)[PATH_MAX + 32]) {
   return fd;
 }
 
-// So that a full disk is noticed here, and not by a signal in the middle of an event.
+// So that a full disk is noticed here, and not by a signal in the middle of an event; nor is `ulimit -f` a
+// signal.
 bool allocate(int fd, uint64_t offset, size_t size) {
+  const Unsignalled quiet;
   errno = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
   return errno == 0;
 }
@@ -63,23 +67,18 @@ void read_command_line(char (&text)[kProgramBytes]) {
 
 bool File::create(const Settings& settings) {
   char path[PATH_MAX + 32];
-  fd_ = create_file(settings.path, path);
-  const bool made = fd_ >= 0;
-  if (made && allocate(fd_, 0, kHeaderBytes)) {
-    // A program that closes the low numbers must not close ours, nor write into it what was meant for
-    // another.
-    if (const int high = fcntl(fd_, F_DUPFD_CLOEXEC, 700); high >= 0) {
-      ::close(fd_);
-      fd_ = high;
-    }
-    header_ = static_cast<FileHeader*>(map_range(fd_, 0, kHeaderBytes));
-  }
+  const int fd = create_file(settings.path, path);
+  if (fd >= 0 && allocate(fd, 0, kHeaderBytes))
+    header_ = static_cast<FileHeader*>(map_range(fd, 0, kHeaderBytes));
   if (header_ == nullptr) {
-    std::fprintf(stderr, "plat: cannot write the trace %s: %s; nothing is recorded\n", path,
-                 std::strerror(errno));
-    if (made) unlink(path);
+    say("cannot write the trace %s: %s; nothing is recorded", path, std::strerror(errno));
+    if (fd >= 0) {
+      ::close(fd);
+      unlink(path);
+    }
     return false;
   }
+  file_.keep(fd, path);
   chunks_max_ = (settings.max_bytes - kHeaderBytes) / kChunkBytes;
   new (header_) FileHeader{};
   header_->version = kVersion;
@@ -99,8 +98,17 @@ bool File::create(const Settings& settings) {
 
 ChunkHeader* File::map_chunk(uint64_t index) {
   const uint64_t offset = kHeaderBytes + index * kChunkBytes;
-  if (!allocate(fd_, offset, kChunkBytes)) return nullptr;
-  void* const memory = map_range(fd_, offset, kChunkBytes);
+  void* memory = nullptr;
+  // Again if another thread closes all files at this very moment.
+  for (int attempt = 0; memory == nullptr && attempt < 8; ++attempt) {
+    const int fd = file_.borrow();
+    if (fd < 0) return nullptr;
+    if (allocate(fd, offset, kChunkBytes)) memory = map_range(fd, offset, kChunkBytes);
+    const int error = errno;
+    file_.give_back(fd);
+    errno = error;
+    if (memory == nullptr && error != EBADF) return nullptr;
+  }
   if (memory == nullptr) return nullptr;
   auto* const chunk = new (memory) ChunkHeader{0, {0}, ticks(), monotonic_ns()};
   chunk->magic = kChunkMagic;
@@ -109,16 +117,15 @@ ChunkHeader* File::map_chunk(uint64_t index) {
 
 ChunkHeader* File::claim() {
   const std::lock_guard lock(mutex_);
-  if (fd_ < 0 || chunks_ == chunks_max_) return nullptr;
+  if (header_ == nullptr || chunks_ == chunks_max_) return nullptr;
   ChunkHeader* const chunk = map_chunk(chunks_);
   if (chunk == nullptr) {
-    chunks_max_ = chunks_;  // the disk is full: say so once, and do not try for every event
-    std::fprintf(stderr, "plat: no more room for the trace: %s; events are lost from here on\n",
-                 std::strerror(errno));
+    chunks_max_ = chunks_;  // say so once, and do not try for every event
+    say("no more room for the trace %s: %s; events are lost from here on", file_.path(),
+        std::strerror(errno));
     return nullptr;
   }
-  if (++chunks_ == chunks_max_)
-    std::fprintf(stderr, "plat: the trace has reached its limit; events are lost from here on\n");
+  if (++chunks_ == chunks_max_) say("the trace has reached its limit; events are lost from here on");
   return chunk;
 }
 
@@ -143,8 +150,7 @@ void File::end() {
   while (left_count_ != 0) close(left_[--left_count_]);
   if (header_ != nullptr) munmap(header_, kHeaderBytes);
   header_ = nullptr;
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  file_.drop();
 }
 
 void File::close(ChunkHeader* chunk) { munmap(chunk, kChunkBytes); }

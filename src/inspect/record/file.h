@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "inspect/record/own_file.h"
 #include "inspect/record/settings.h"
 #include "inspect/trace/format.h"
 
@@ -15,8 +16,9 @@ class File {
   // recorded, and the program goes on as without us.
   bool create(const Settings& settings);
 
-  // A fresh chunk, or nullptr when the file has reached its limit or the disk is full. Room on the disk is
-  // taken first: a store into a mapped hole of a full disk would be a SIGBUS in somebody else's program.
+  // A fresh chunk, or nullptr when the file has reached its limit, the disk is full, or the program has taken
+  // the file from us. Room on the disk is taken first: a store into a mapped hole of a full disk would be a
+  // SIGBUS in somebody else's program.
   ChunkHeader* claim();
   // One that a thread left with room in it; nullptr if there is none.
   ChunkHeader* claim_left();
@@ -27,6 +29,8 @@ class File {
 
   // Nothing is written any more; chunks that threads still hold are theirs to close.
   void end();
+  // In a forked child, which has the parent's file open and nothing to do with it.
+  void leave_to_parent() { file_.drop(); }
 
   void lost_one() {
     if (header_ != nullptr) header_->lost.fetch_add(1, std::memory_order_relaxed);
@@ -37,7 +41,7 @@ class File {
 
   std::mutex mutex_;
   FileHeader* header_ = nullptr;
-  int fd_ = -1;
+  OwnFile file_;
   uint64_t chunks_ = 0;
   uint64_t chunks_max_ = 0;
   static constexpr uint32_t kLeftMax = 256;  // beyond that a chunk stays half empty

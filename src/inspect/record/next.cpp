@@ -1,4 +1,5 @@
 #include "inspect/record/hook.h"
+#include "inspect/record/say.h"
 
 namespace plat::inspect {
 
@@ -9,7 +10,7 @@ void* find_next(const char* name) {
     static void* const device = dlopen("libascendcl.so", RTLD_LAZY | RTLD_LOCAL);
     if (device != nullptr) found = look_up(device, name);
   }
-  if (found == nullptr) std::fprintf(stderr, "plat: the device library has no %s\n", name);
+  if (found == nullptr) say("the device library has no %s", name);
   return found;
 }
 

@@ -54,6 +54,7 @@ void thread_ends(void*) { leave_chunk(t_state); }
 void child_begins() {
   ++g_life;
   ++g_forks;
+  if (g_phase.load(std::memory_order_acquire) == Phase::Running) file().leave_to_parent();
   // Who asked for a trace asked for the parent's.
   g_phase.store(g_late.asked ? Phase::Failed : Phase::Idle, std::memory_order_release);
   forget_stacks();
@@ -138,7 +139,6 @@ bool make_room(ThreadState& state, size_t bytes) {
   }
   if (chunk == nullptr) {
     state.at = state.end = nullptr;
-    file().lost_one();
     return false;
   }
   auto* const first = reinterpret_cast<uint8_t*>(chunk + 1);
@@ -158,6 +158,8 @@ bool make_room(ThreadState& state, size_t bytes) {
   return true;
 }
 
+void count_lost() { file().lost_one(); }
+
 void end_late_trace() {
   if (!g_late.asked || g_phase.load(std::memory_order_acquire) != Phase::Running) return;
   {
@@ -167,6 +169,7 @@ void end_late_trace() {
   }
   g_phase.store(Phase::Failed, std::memory_order_release);
   ++g_life;
+  leave_chunk(t_state);  // other threads do with their next event, if there is one
   file().end();
   forget_stacks();
   forget_modules();

@@ -44,8 +44,10 @@ extern std::atomic<Phase> g_phase;
 // The most that an event without text takes.
 inline constexpr size_t kEventMax = 2 + kVarintMax * (3 + kFieldsMax);
 
-// Makes room for `bytes` in the thread's chunk, in a new one if need be. False: the event is lost.
+// Makes room for `bytes` in the thread's chunk, in a new one if need be. False: there is none.
 bool make_room(ThreadState& state, size_t bytes);
+// An event of the program found no room.
+void count_lost();
 
 inline bool has_room(ThreadState& state, size_t bytes) {
   if (__builtin_expect(state.life == g_life && static_cast<size_t>(state.end - state.at) >= bytes, 1))
@@ -94,7 +96,11 @@ __attribute__((always_inline)) inline void write(const EventHead& head,
                                                  std::string_view text = {}) {
   ThreadState& state = t_state;
   if (text.size() > kTextMax) text = text.substr(0, kTextMax);
-  if (!has_room(state, kEventMax + (has_text(op) ? text.size() + kVarintMax : 0))) return;
+  if (!has_room(state, kEventMax + (has_text(op) ? text.size() + kVarintMax : 0))) {
+    // Not where room was looked for: an event whose stack finds none either is one event.
+    if constexpr (!is_about_trace(op)) count_lost();
+    return;
+  }
   uint8_t* at = state.at;
   *at++ = static_cast<uint8_t>(op);
   *at++ = static_cast<uint8_t>((head.result != 0 ? kHasResult : 0) | (head.stack != 0 ? kHasStack : 0) |

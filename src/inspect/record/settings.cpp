@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "inspect/record/say.h"
 #include "inspect/trace/format.h"
 
 namespace plat::inspect {
@@ -13,7 +14,7 @@ namespace plat::inspect {
 namespace {
 
 void complain(const char* name, const char* value) {
-  std::fprintf(stderr, "plat: %s=%s means nothing to the recorder; it is left at its default\n", name, value);
+  say("%s=%s means nothing to the recorder; it is left at its default", name, value);
 }
 
 // The number of a variable within its limits, or the default.

@@ -41,6 +41,12 @@ inline constexpr size_t kBases = 4;
 constexpr size_t base_of(char field) { return field == 'a' ? 0 : field == 'b' ? 1 : field == 's' ? 2 : 3; }
 constexpr bool has_text(Op op) { return !info_of(op).fields.empty() && info_of(op).fields.back() == 't'; }
 
+// What an event says about the trace, not about the program.
+constexpr bool is_about_trace(Op op) {
+  return op == Op::Thread || op == Op::Module || op == Op::Stack || op == Op::Clock || op == Op::Exit ||
+         op == Op::MstxOnly;
+}
+
 // The direction of a batch is not in its arguments.
 inline constexpr uint64_t kBatchKind = 4;  // ACL_MEMCPY_DEFAULT
 

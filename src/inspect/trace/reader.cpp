@@ -17,11 +17,6 @@ namespace plat::inspect {
 
 namespace {
 
-bool is_about_trace(Op op) {
-  return op == Op::Thread || op == Op::Module || op == Op::Stack || op == Op::Clock || op == Op::Exit ||
-         op == Op::MstxOnly;
-}
-
 // Plain copies of what the file holds; the recorder's own have atomics in them.
 struct ChunkStart {
   uint32_t magic, used;
