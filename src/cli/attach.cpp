@@ -53,7 +53,7 @@ std::unique_ptr<Attachment> Attachment::find(int pid, std::string& problem) {
     problem = "there is no such process";
     return nullptr;
   }
-  const os::Fd fd = open_board_of(pid);
+  os::Fd fd = open_board_of(pid);
   const auto identity = fd ? os::identify(fd.get()) : std::nullopt;
   if (!identity || identity->size_bytes < sizeof(mstx::Board)) {
     problem =
@@ -65,7 +65,7 @@ std::unique_ptr<Attachment> Attachment::find(int pid, std::string& problem) {
   auto* const page = os::map_shared(fd.get(), 0, sizeof(mstx::Board));
   auto* const board = reinterpret_cast<mstx::Board*>(page);
   if (page != nullptr && board->magic == mstx::kBoardMagic && board->version == mstx::kBoardVersion)
-    return std::unique_ptr<Attachment>(new Attachment(pid, board));
+    return std::unique_ptr<Attachment>(new Attachment(pid, std::move(fd), board));
   if (page != nullptr) os::unmap(page, sizeof(mstx::Board));
   problem = "its mstx broker is of another version";
   return nullptr;
@@ -80,7 +80,7 @@ Attachment::Waited Attachment::wait(double patience_s, const std::function<bool(
   const uint64_t until = os::monotonic_nanoseconds() + static_cast<uint64_t>(patience_s * 1e9);
   for (;;) {
     const mstx::Asked asked = board_->asked.load(std::memory_order_acquire);
-    if (asked == mstx::Asked::Nothing) return Waited::Answered;
+    if (asked == mstx::Asked::Nothing || asked == mstx::Asked::Recording) return Waited::Answered;
     // Every look says it again: a tool that comes or goes meanwhile sets the word anew.
     if (asked != mstx::Asked::BeingAnswered) board_->quiet.store(0, std::memory_order_release);
     if (os::start_time_of(pid_) == 0) return Waited::Ended;
@@ -90,16 +90,28 @@ Attachment::Waited Attachment::wait(double patience_s, const std::function<bool(
   }
 }
 
+// What an asker that is dead by now has asked for. Then nobody reads the page, and it can be written.
+void Attachment::withdraw() {
+  mstx::Asked asked = board_->asked.load(std::memory_order_acquire);
+  while (asked == mstx::Asked::BeingAnswered ||
+         !board_->asked.compare_exchange_strong(asked, mstx::Asked::Nothing)) {
+    if (os::start_time_of(pid_) == 0) return;
+    if (asked == mstx::Asked::BeingAnswered) os::sleep_microseconds(kLookAgainMicroseconds);
+    asked = board_->asked.load(std::memory_order_acquire);
+  }
+}
+
 bool Attachment::attach(const std::string& trace, const std::string& stacks, double patience_s,
                         const std::function<bool()>& stop, std::string& problem) {
   if (trace.size() >= sizeof board_->trace || stacks.size() >= sizeof board_->stacks) {
     problem = "the name of the trace is too long";
     return false;
   }
-  if (board_->asked.load(std::memory_order_acquire) != mstx::Asked::Nothing) {
-    problem = "somebody else is asking it for something";
+  if (os::try_lock_byte(file_.get(), mstx::kAskerByte) != 0) {
+    problem = "another plat looks into it just now";
     return false;
   }
+  withdraw();
   std::memcpy(board_->trace, trace.c_str(), trace.size() + 1);
   std::memcpy(board_->stacks, stacks.c_str(), stacks.size() + 1);
   board_->asked.store(mstx::Asked::Attach, std::memory_order_release);

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "os/file.h"
+
 namespace plat::mstx {
 struct Board;
 }
@@ -31,11 +33,14 @@ class Attachment {
   void detach();
 
  private:
-  Attachment(int pid, mstx::Board* board) : pid_(pid), board_(board) {}
+  Attachment(int pid, os::Fd file, mstx::Board* board) : pid_(pid), file_(std::move(file)), board_(board) {}
   enum class Waited { Answered, Ended, Stopped, TooLong };
   Waited wait(double patience_s, const std::function<bool()>& stop);
 
+  void withdraw();
+
   int pid_;
+  os::Fd file_;  // of the board, and with it the lock that says that we live
   mstx::Board* board_;
   bool attached_ = false;
 };

@@ -49,7 +49,12 @@ std::unique_ptr<LiveTrace> LiveTrace::begin(int pid, double patience_s, const st
 
 LiveTrace::~LiveTrace() {
   attachment_.reset();
+  forget_name();
+}
+
+void LiveTrace::forget_name() {
   if (!path_.empty()) os::remove_file(path_);
+  path_.clear();
 }
 
 }  // namespace plat::cli

@@ -21,6 +21,8 @@ class LiveTrace {
   ~LiveTrace();
 
   const std::string& path() const { return path_; }
+  // Once it is open: nothing is left of it then, however we end.
+  void forget_name();
 
  private:
   std::unique_ptr<Attachment> attachment_;

@@ -140,6 +140,7 @@ int watch(Options& options) {
   for (;;) {
     std::string shown;
     if (!look(options, config, inside, shown)) return kAskedWrongly;
+    if (live) live->forget_name();
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     fmt::print("{}", shown);
     std::fflush(stdout);

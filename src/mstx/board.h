@@ -6,6 +6,10 @@
 // request and sets that word to 0, and the program's next call takes the slow way, finds the request and
 // answers. A request can only name a trace to be written: what is loaded is the recorder that lies next to
 // this library, so that nobody gains a way to run code of his choice in here.
+//
+// Who asks keeps a lock on a byte of the file for as long as the recorder is wanted. The system drops it with
+// the process, however that ends, and the program's calls look from time to time: a recorder whose asker is
+// gone is let go.
 #pragma once
 
 #include <atomic>
@@ -15,11 +19,14 @@
 namespace plat::mstx {
 
 inline constexpr uint64_t kBoardMagic = 0x6472616f'42544c50;  // "PLTBoard"
-inline constexpr uint32_t kBoardVersion = 1;
+inline constexpr uint32_t kBoardVersion = 2;
 inline constexpr char kBoardFile[] = "plat-mstx-board";
 inline constexpr size_t kBoardPath = 2048;
+inline constexpr uint64_t kAskerByte = 0;      // locked by who asks
+inline constexpr uint32_t kCallsPerLook = 64;  // of a thread, before it looks again whether the asker lives
 
-enum class Asked : uint32_t { Nothing, Attach, Detach, BeingAnswered };
+// Recording: nothing is asked for, and a recorder is there because somebody asked.
+enum class Asked : uint32_t { Nothing, Attach, Detach, BeingAnswered, Recording };
 
 struct alignas(4096) Board {
   // Read by every call before anything else, here and in images: a call with no tool is a load and a branch.

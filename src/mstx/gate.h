@@ -28,6 +28,7 @@ struct ThreadState {
   uint32_t changing;      // nesting of passages through the gate
   uint32_t inside_tools;  // bit i: tool slot i is on this thread's stack
   uint32_t controlling;   // nesting of attaching and detaching
+  uint32_t calls;         // since it last looked whether who asked for a recorder lives
   bool starting;          // it is looking for tools for the first time
   Counter* read_counter;
   Counter* change_counter;

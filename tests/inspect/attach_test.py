@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from command import PLAT, run
 
@@ -84,6 +85,60 @@ def test_the_end_of_a_recorded_process_ends_the_recording(tmp_path):
         assert recorder.wait(timeout=120) == 0
         recorder.stderr.close()
         assert run("check", tmp_path / "t").returncode == 0
+
+
+def recorded(program, trace):
+    """plat record, once the recorder is in the program."""
+    recorder = subprocess.Popen([PLAT, "record", "--pid", str(program.pid), "--wait", "120", "-o", trace],
+                                stderr=subprocess.PIPE, text=True)
+    assert "recording" in recorder.stderr.readline()
+    return recorder
+
+
+def end(recorder, how):
+    recorder.send_signal(how)
+    recorder.communicate(timeout=120)
+
+
+def maps(program):
+    with open(f"/proc/{program.pid}/maps") as file:
+        return file.read()
+
+
+def test_a_recorder_whose_asker_was_killed_is_let_go(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        recorder = recorded(program, tmp_path / "t")
+        assert str(tmp_path) in maps(program)
+        end(recorder, signal.SIGKILL)
+        until = time.monotonic() + 120
+        while str(tmp_path) in maps(program):  # until some of its next calls
+            assert time.monotonic() < until
+        assert run("check", tmp_path / "t").returncode == 0
+
+
+def test_who_asks_after_a_killed_asker_is_served(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        for turn in range(4):
+            end(recorded(program, tmp_path / str(turn)), signal.SIGKILL)
+        assert look(program)["process"]["kinds"]["heap"]["left"] == 1
+
+
+def test_one_asks_at_a_time(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        recorder = recorded(program, tmp_path / "t")
+        done = run("record", "--pid", program.pid, "-o", tmp_path / "other")
+        assert done.returncode == 1 and "another plat looks into it" in done.stderr
+        assert str(tmp_path / "t") in maps(program)
+        end(recorder, signal.SIGINT)
+
+
+def test_a_killed_look_leaves_no_file(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        top = subprocess.Popen([PLAT, "top", "--json", "--pid", str(program.pid), "--wait", "120", "--interval", "100"],
+                               stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+        assert top.stdout.readline()
+        end(top, signal.SIGKILL)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_who_cannot_be_looked_into_is_said(tmp_path):
