@@ -3,6 +3,9 @@
 // A two-level radix: 4096 leaves of 16384 entries (32 GiB each), made on demand and kept for ever. Readers
 // take no lock: two dependent loads. Writers are serialised by the caller. What an entry means is the
 // caller's business; 0 is "nothing".
+//
+// Orders: a leaf is shown with release and found with acquire, as its entries are; writers read relaxed what
+// writers before them stored, ordered by the caller's lock. tests/model/pin_test.cpp has both in small.
 #pragma once
 
 #include <array>

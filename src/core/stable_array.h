@@ -2,6 +2,8 @@
 //
 // Elements are made on first use of their index and never destroyed, so a reader that holds a stale index
 // reads an element that has been given to somebody else, never freed memory; it must check what it finds.
+// A chunk is shown with release and found with acquire (tests/model/pin_test.cpp); only the destructor, which
+// nobody may run beside, reads relaxed.
 #pragma once
 
 #include <array>

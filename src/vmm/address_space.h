@@ -23,6 +23,9 @@ inline constexpr uint64_t kGranuleBytes = 1_GiB;
 
 enum class Origin : uint8_t { None, Own, Imported };
 
+// Written under Vmm::mutex_, relaxed but for the last, `size_bytes`, which is released, as are the entries
+// that name the reservation and are stored after it. Read relaxed under the mutex; by look-ups, after an
+// entry that was acquired.
 struct Reservation {
   std::atomic<uint64_t> start{0};
   std::atomic<uint64_t> size_bytes{0};  // 0: not live
@@ -70,6 +73,12 @@ class SubBlocks {
 };
 
 // One cache line each: a look-up among very many touches one, and copies of two mappings do not share any.
+//
+// Orders (tests/model/pin_test.cpp has them in small, and shows that none can be weaker): all fields but
+// `users` and `life` are written relaxed under Vmm::mutex_ while `users` is closing, then `users` is opened
+// with release. They are read relaxed by who holds the mutex, and by who has pinned with acquire. Who has
+// done neither (messages, look-ups of reservations) has read the page entry with acquire, which was stored
+// with release after the fields; what it reads may be of a later life, and is never torn.
 struct alignas(64) Mapping {
   static constexpr int32_t kClosing = -1;
 
@@ -77,7 +86,7 @@ struct alignas(64) Mapping {
   std::atomic<uint64_t> size_bytes{0};
   std::atomic<uint64_t> device_access{0};  // a bit for each device, by its physical number
   std::atomic<const SubBlocks*> sub_blocks{nullptr};
-  mutable std::atomic<int32_t> users{0};  // copies under way; kClosing: being unmapped
+  mutable std::atomic<int32_t> users{kClosing};  // copies under way; kClosing: not mapped, or being unmapped
   std::atomic<uint32_t> reservation{0};
   std::atomic<uint32_t> handle{0};  // of a Client mapping: index in the physical table
   uint32_t block = 0;               // of the ledger
@@ -182,6 +191,9 @@ class AddressSpace {
   // Where fixed addresses are not to be had: addresses that the system chose once, and that play the window.
   uint64_t set_aside_ = 0;
   uint64_t set_aside_bytes_ = 0;
+  // Relaxed: they only ever widen, before the address of a reservation is handed out; who has such an address
+  // got it from the thread that widened them, or guessed it, and is then told what others are told of the
+  // host.
   std::atomic<uint64_t> lowest_{device::kWindowStart};
   std::atomic<uint64_t> highest_{kOverflowEnd};
   const uint64_t serial_;

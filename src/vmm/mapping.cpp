@@ -122,12 +122,13 @@ Result<> Vmm::install(Va start, uint64_t size_bytes, uint32_t reservation, devic
       return forward(exposed.error());
     }
   }
-  mapping->users.store(0, std::memory_order_release);
   uint64_t offset = 0;
   bank.ledger().for_each_page(block, [&](uint32_t page) {
     if (offset < size_bytes) space_.store(start + offset, PageEntry::mapped(mapping_index, number, page));
     offset += kPageBytes;
   });
+  // Last: whoever is let in may remember the whole mapping, and go to any of its pages without a second look.
+  mapping->users.store(0, std::memory_order_release);
   space_.reservation(reservation)->mapping_count += 1;
   if (mapping_out != nullptr) *mapping_out = mapping_index;
   return {};
@@ -181,11 +182,12 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
   const uint64_t start = mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
   int32_t nobody = 0;
-  if (!mapping.users.compare_exchange_strong(nobody, Mapping::kClosing, std::memory_order_acq_rel))
+  // Acquire: what the last user did comes before what happens to the memory now. Nothing is shown by closing.
+  if (!mapping.users.compare_exchange_strong(nobody, Mapping::kClosing, std::memory_order_acquire))
     return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", nobody,
                 size_bytes, start);
   if (const uint32_t users = Shortcuts::forget(mapping); users != 0) {
-    mapping.users.store(0, std::memory_order_release);
+    mapping.users.store(0, std::memory_order_release);  // as install() does: it is the next that pins acquire
     return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", users,
                 size_bytes, start);
   }

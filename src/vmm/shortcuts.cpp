@@ -22,12 +22,18 @@ uint64_t who_of(uint64_t life) { return life & kSeveral; }
 uint64_t with(uint64_t life, uint64_t who) { return life >> kWhoBits << kWhoBits | who; }
 uint64_t next(uint64_t life) { return ((life >> kWhoBits) + 1) << kWhoBits; }
 
+// Orders of a life: all of its accesses are relaxed. Who remembers it has pinned the mapping (or the block),
+// and who ends it has closed that, so these two are ordered by the count of users. Who uses it unpinned is
+// ordered by the process barrier. tests/model/shortcuts_test.cpp has the protocol in small, runs it in all
+// interleavings, and shows that none of the other orders can be weaker; whoever changes one changes the
+// other.
+
 // The life, after the thread was added to those who remember it.
 uint64_t remembered(std::atomic<uint64_t>& life_word, uint64_t thread) {
   uint64_t life = life_word.load(std::memory_order_relaxed);
   while (who_of(life) != thread && who_of(life) != kSeveral) {
     const uint64_t shared = with(life, who_of(life) == kNobody ? thread : kSeveral);
-    if (life_word.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+    if (life_word.compare_exchange_weak(life, shared, std::memory_order_relaxed)) life = shared;
   }
   return life;
 }
@@ -50,15 +56,15 @@ Shortcuts* Shortcuts::claim() {
   if (t_ended || !os::has_process_barrier()) return nullptr;
   Shortcuts* own = g_first.load(std::memory_order_acquire);
   for (; own != nullptr; own = own->next_)
-    if (!own->claimed_.load(std::memory_order_relaxed) &&
+    if (!own->claimed_.load(std::memory_order_relaxed) &&  // a guess, which the exchange proves
         !own->claimed_.exchange(true, std::memory_order_acquire))
       break;
   if (own == nullptr) {
     own = new (std::nothrow) Shortcuts;
     if (own == nullptr) return nullptr;
     own->number_ = static_cast<uint16_t>(std::min<uint64_t>(g_count.fetch_add(1) + 1, kSeveral));
-    own->next_ = g_first.load(std::memory_order_relaxed);
-    while (!g_first.compare_exchange_weak(own->next_, own, std::memory_order_acq_rel)) {
+    own->next_ = g_first.load(std::memory_order_relaxed);  // passed on, and not followed here
+    while (!g_first.compare_exchange_weak(own->next_, own, std::memory_order_release)) {
     }
   }
   thread_local ShortcutsEnd end;
@@ -109,7 +115,7 @@ uint32_t Shortcuts::end(SubBlocks::Tag& life_word, IsMeant is_meant) {
   if (who == kNobody) return 0;
   // The new life keeps who remembered the old one until nobody was seen inside: whoever is refused comes
   // again, and must look again.
-  life_word.store(with(next(life), who), std::memory_order_release);
+  life_word.store(with(next(life), who), std::memory_order_relaxed);
   uint32_t users = 0;
   if (own_ == nullptr || who != own_->number_ || who == kSeveral) {  // else this thread alone, and it is here
     users = os::process_barrier() ? 0 : 1;                           // without it nothing is certain
@@ -117,7 +123,7 @@ uint32_t Shortcuts::end(SubBlocks::Tag& life_word, IsMeant is_meant) {
       if (const SubBlocks::Tag* used = at->used_.load(std::memory_order_acquire); used != nullptr)
         users += is_meant(used) ? 1 : 0;
   }
-  if (users == 0) life_word.store(next(life), std::memory_order_release);
+  if (users == 0) life_word.store(next(life), std::memory_order_relaxed);
   return users;
 }
 

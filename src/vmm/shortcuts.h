@@ -52,11 +52,13 @@ class Shortcuts {
       }
       const uint64_t offset = va.value & (core::kPageBytes - 1);
       if (size_bytes > known->end - va.value || size_bytes > core::kPageBytes - offset) return;
+      // Relaxed, all three: the compiler keeps them apart here, the processor is told by who takes it down.
+      // What belongs to the life was acquired when it was remembered.
       own->used_.store(known->tag, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor is told by who takes it down
+      std::atomic_signal_fence(std::memory_order_seq_cst);
       used_by_ = own;
-      if (known->mapping->life.load(std::memory_order_acquire) != known->life ||
-          known->tag->load(std::memory_order_acquire) != known->tag_value) [[unlikely]]
+      if (known->mapping->life.load(std::memory_order_relaxed) != known->life ||
+          known->tag->load(std::memory_order_relaxed) != known->tag_value) [[unlikely]]
         return;
       const uint32_t page = space.entry(va).page();
       if (known->bank->is_committed(page)) [[likely]]

@@ -9,7 +9,7 @@ namespace {
 
 // Counts one more user, unless the mapping is being taken down.
 bool pin(const Mapping& mapping) {
-  int32_t users = mapping.users.load(std::memory_order_relaxed);
+  int32_t users = mapping.users.load(std::memory_order_relaxed);  // a guess, which the exchange proves
   while (users >= 0)
     if (mapping.users.compare_exchange_weak(users, users + 1, std::memory_order_acquire)) return true;
   return false;
@@ -63,7 +63,8 @@ std::string describe(const AddressSpace& space, Va va) {
   const PageEntry entry = space.entry(va);
   const char* what = "reserved, but nothing is mapped there";
   if (entry.tag() == PageEntry::Mapped) {
-    const bool closing = space.live_mapping(entry.mapping()).users.load(std::memory_order_relaxed) < 0;
+    const bool closing =
+        space.live_mapping(entry.mapping()).users.load(std::memory_order_relaxed) < 0;  // for a message
     what = closing ? "being unmapped" : "in no block that is allocated now";
   }
   return fmt::format("{} (offset {} of the reservation of {} at {:#x})", what, va.value - range_start,

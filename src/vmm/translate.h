@@ -92,7 +92,7 @@ class PagePin {
     const PageEntry entry = space.entry(start);
     if (entry.tag() != PageEntry::Mapped) return;
     const Mapping& mapping = space.live_mapping(entry.mapping());
-    int32_t users = mapping.users.load(std::memory_order_relaxed);
+    int32_t users = mapping.users.load(std::memory_order_relaxed);  // a guess, which the exchange proves
     if (users < 0 || !mapping.users.compare_exchange_strong(users, users + 1, std::memory_order_acquire))
       return;
     mapping_ = &mapping;
