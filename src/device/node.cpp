@@ -11,13 +11,26 @@
 #include "device/fault.h"
 #include "device/machines.h"
 #include "device/report.h"
+#include "os/child.h"
 #include "os/file.h"
 #include "os/process.h"
 
 namespace plat::device {
 
+namespace {
+constexpr std::array kParents = {"/dev/shm", "/tmp", "/var/tmp"};
+}
+
 Node::Node(Config config) : config_(std::move(config)) {
-  if (config_.directory.empty()) config_.directory = default_directory();
+  if (config_.directory.empty()) {
+    config_.directory = default_directory();
+    // Programs that see another owner there, in a container for example, would be on another machine.
+    const std::string first = default_directory(std::span(kParents).first(1));
+    if (config_.directory != first && os::file_exists(first))
+      config_.remarks.push_back(fmt::format(
+          "{} belongs to another user, or others can write to it; the files of this machine are in {}", first,
+          config_.directory));
+  }
   adopt_running_machine(config_);
   report::configure(config_);
   for (const std::string& remark : config_.remarks) report::warning(remark);
@@ -31,10 +44,7 @@ Node::~Node() {
 
 // Not $XDG_RUNTIME_DIR: two processes of one user may disagree about it, and would silently get two machines.
 // Anybody can make a directory of our name first; all processes of the user then pass it over alike.
-std::string Node::default_directory() {
-  static constexpr std::array kParents = {"/dev/shm", "/tmp", "/var/tmp"};
-  return default_directory(kParents);
-}
+std::string Node::default_directory() { return default_directory(kParents); }
 
 std::string Node::default_directory(std::span<const char* const> parents) {
   const auto in = [](const char* parent) { return fmt::format("{}/plat-{}", parent, os::user_id()); };
