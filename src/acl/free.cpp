@@ -14,7 +14,11 @@ namespace {
 Result<> free_device(Runtime& runtime, void* devPtr, const char* how) {
   // Memory of a pool goes back to its pool.
   if (runtime.pools.free_now(va_of(devPtr))) return {};
-  return runtime.free_block(va_of(devPtr), memory::Family::Device, how);
+  auto freed = runtime.free_block(va_of(devPtr), memory::Family::Device, how);
+  if (!freed && freed.error().rule == RuleId::FreeUnknown && runtime.hosts.is_page_locked(va_of(devPtr)))
+    freed.error().detail =
+        fmt::format("{} is page-locked memory of the host, which aclrtFreeHost frees", fmt::ptr(devPtr));
+  return freed;
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ aclError aclrtFreeHostWithDevSync(void* hostPtr) {
   return entry("aclrtFreeHostWithDevSync", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(hostPtr, "hostPtr"));
     PLAT_TRY(stream::Runtime::instance().synchronize_device());
-    return runtime.hosts.free(hostPtr);
+    return runtime.hosts.free(hostPtr, "aclrtFreeHostWithDevSync");
   });
 }
 

@@ -4,6 +4,8 @@
 #include "acl/config.h"
 #include "acl/entry.h"
 #include "acl/use.h"
+#include "os/guard.h"
+#include "os/memory.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -33,6 +35,18 @@ Result<> want_host_memory(Runtime& runtime, void* ptr) {
   return fail(RuleId::HostRegisterDevice, "ptr", "{} is a device address", fmt::ptr(ptr));
 }
 
+// All of it is mapped, and both ends can be read; but reading from a device's registers may do something.
+Result<> want_existing(void* ptr, uint64_t size, bool io_memory) {
+  const uint64_t first = va_of(ptr).value;
+  const uint64_t page = align_down(first, kRegisterAlignment);
+  char byte = 0;
+  const auto can_be_read = [&](uint64_t at) { return os::copy(&byte, pointer_of(Va{at}), 1); };
+  if (size <= UINT64_MAX - first && os::is_mapped(page, first + size - page) &&
+      (io_memory || (can_be_read(first) && can_be_read(first + size - 1))))
+    return {};
+  return fail(RuleId::HostRegisterMissing, "ptr", "not all of [{:#x}, +{} bytes) is memory", first, size);
+}
+
 }  // namespace
 
 extern "C" {
@@ -50,7 +64,7 @@ aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cf
 aclError aclrtFreeHost(void* hostPtr) {
   return entry("aclrtFreeHost", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(hostPtr, "hostPtr"));
-    return runtime.hosts.free(hostPtr);
+    return runtime.hosts.free(hostPtr, "aclrtFreeHost");
   });
 }
 
@@ -66,6 +80,7 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
       return fail(RuleId::HostRegisterAligned, "ptr", "{} is no multiple of 4096", fmt::ptr(ptr));
     PLAT_TRY(acl::current_device(runtime));
     PLAT_TRY(want_host_memory(runtime, ptr));
+    PLAT_TRY(want_existing(ptr, size, type == ACL_HOST_REGISTER_IOMEMORY));
     PLAT_TRY(runtime.hosts.add(ptr, size, true));
     *devPtr = ptr;  // one address for host and device
     return {};
@@ -80,6 +95,7 @@ aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
       return fail(RuleId::HostRegisterFlags, "flag", "flag is {:#x}", flag);
     PLAT_TRY(acl::current_device(runtime));
     PLAT_TRY(want_host_memory(runtime, ptr));
+    PLAT_TRY(want_existing(ptr, size, (flag & ACL_HOST_REG_IOMEMORY) != 0));
     return runtime.hosts.add(ptr, size, (flag & ~uint32_t{ACL_HOST_REG_PINNED}) != 0);
   });
 }

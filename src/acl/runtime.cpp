@@ -75,7 +75,7 @@ Runtime::Runtime()
       ipc(vmm),
       heap(vmm),
       locator(heap, hosts),
-      mover(heap, locator),
+      mover(heap, hosts, locator),
       segments(heap, hosts),
       copies(mover, locator, segments),
       pools(heap) {

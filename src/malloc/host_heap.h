@@ -1,30 +1,35 @@
 // HostHeap: host memory that the device knows: page-locked blocks, and ranges of the program's own that were
 // registered.
 //
-// Both are ordinary host memory here, and the device sees them at the same addresses. What matters is that
-// they are known: an asynchronous copy of such memory stays asynchronous.
+// Both are ordinary host memory here, and the device sees them at the same addresses. Registered memory is
+// the program's: what matters is that it is known, so that an asynchronous copy of it stays asynchronous.
+// Page-locked blocks are ours (host_arena.h): copies stay inside them, they are not freed while a copy uses
+// them, and nobody can touch them afterwards.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <optional>
 #include <shared_mutex>
 
 #include "base/result.h"
-#include "base/units.h"
+#include "core/stable_array.h"
+#include "malloc/history.h"
+#include "malloc/host_arena.h"
+#include "malloc/host_use.h"
 
 namespace plat::memory {
 
 class HostHeap {
  public:
-  HostHeap() = default;
+  HostHeap();
   ~HostHeap();
   HostHeap(const HostHeap&) = delete;
   HostHeap& operator=(const HostHeap&) = delete;
 
-  // 64-byte aligned at least, 4 KiB from that size on.
+  // In whole pages of 4 KiB.
   Result<void*> allocate(uint64_t size_bytes);
-  Result<> free(void* start);
+  // `how` names the call, for later messages. Fails (HostFreeBusy) while a copy uses the block.
+  Result<> free(void* start, const char* how);
 
   struct Registration {
     uint64_t size_bytes = 0;
@@ -40,13 +45,31 @@ class HostHeap {
   };
   std::optional<Found> find(Va va) const;
 
+  // Whether the address can only be page-locked memory, live or freed.
+  bool is_page_locked(Va va) const { return arena_.contains(va); }
+  // Keeps the page-locked block around a range; all other memory is the program's own business. False: it has
+  // to be asked for with hold().
+  bool hold_again(HostUse& use, Va va, uint64_t size_bytes, HostUse::Side side) const {
+    return !arena_.contains(va) || use.take_again(serial_, va, size_bytes, side);
+  }
+  // The same with a reason. `parameter` names the range in messages.
+  Result<> hold(HostUse& use, Va va, uint64_t size_bytes, HostUse::Side side, const char* parameter) const;
+
+  const History& history() const { return history_; }
+
  private:
   using Ranges = std::map<uint64_t, Registration>;
-  Ranges::const_iterator at_or_before(uint64_t address) const;
-  void forget_overlaps(uint64_t first, uint64_t size_bytes);
+  using Blocks = std::map<uint64_t, HostBlock*>;
+  void forget_registrations(uint64_t first, uint64_t size_bytes);
+  HostBlock* block_around(uint64_t address) const;
 
-  mutable std::shared_mutex mutex_;  // guards ranges_; a leaf
-  Ranges ranges_;
+  const uint64_t serial_;
+  HostArena arena_;  // changes are guarded by mutex_
+  History history_;
+  mutable std::shared_mutex mutex_;  // guards what follows; a leaf but for the history's
+  core::StableArray<HostBlock> table_;
+  Blocks blocks_;
+  Ranges registered_;
 };
 
 }  // namespace plat::memory

@@ -205,7 +205,9 @@ Error Mover::blame_fault(Va target, Va source, uint64_t size_bytes) const {
 }
 
 Result<> Mover::check(Va start, uint64_t size_bytes, uint32_t device, const char* parameter) const {
-  if (!locator_.is_device_address(start)) return {};
+  HostUse held;
+  if (!locator_.is_device_address(start))
+    return hosts_.hold(held, start, size_bytes, HostUse::Source, parameter);
   PLAT_TRY(take(start, size_bytes, device, parameter));
   return {};
 }
@@ -220,7 +222,10 @@ bool Mover::copy_in_page(Va target, Va source, uint64_t size_bytes, uint32_t dev
   const vmm::PagePin pin(space, on_device, size_bytes, device);
   if (!pin) return false;
   device::Bank& owner = bank(pin.bank());
-  if (!owner.is_committed(pin.page())) return false;
+  HostUse held;
+  if (!owner.is_committed(pin.page()) ||
+      !hosts_.hold_again(held, on_host, size_bytes, to_device ? HostUse::Source : HostUse::Target))
+    return false;
   vmm::Shortcuts::remember(space, pin.mapping(), device, owner, pin.block());
   std::byte* memory = owner.page_memory(pin.page()) + (on_device.value & (kPageBytes - 1));
   return to_device ? os::copy(memory, host(source), size_bytes) : os::copy(host(target), memory, size_bytes);
@@ -232,6 +237,10 @@ Result<> Mover::copy(Va target, Va source, uint64_t size_bytes, uint32_t device,
     return {};
   const bool to_device = locator_.is_device_address(target);
   const bool from_device = locator_.is_device_address(source);
+  HostUse target_use;
+  HostUse source_use;
+  if (!to_device) PLAT_TRY(hosts_.hold(target_use, target, size_bytes, HostUse::Target, "dst"));
+  if (!from_device) PLAT_TRY(hosts_.hold(source_use, source, size_bytes, HostUse::Source, "src"));
   if (claim.target_on_device && !to_device) [[unlikely]]
     PLAT_TRY(probe(target, size_bytes, "dst"));
   if (claim.source_on_device && !from_device) [[unlikely]]
@@ -320,12 +329,16 @@ Result<> Mover::copy_2d(const Area& area, uint32_t device, Claim claim) const {
 Result<> Mover::fill(Va target, uint64_t size_bytes, uint8_t value, uint32_t device) const {
   if (locator_.is_device_address(target))
     return fill_pattern(target, size_bytes, value * 0x01010101u, device);
+  HostUse held;
+  PLAT_TRY(hosts_.hold(held, target, size_bytes, HostUse::Target, "devPtr"));
   if (!os::fill(host(target), value, size_bytes)) return forward(blame_fault(target, size_bytes, "devPtr"));
   return {};
 }
 
 Result<> Mover::fill_words(Va target, uint64_t count, uint32_t value, uint32_t device) const {
   if (locator_.is_device_address(target)) return fill_pattern(target, count * sizeof(value), value, device);
+  HostUse held;
+  PLAT_TRY(hosts_.hold(held, target, count * sizeof(value), HostUse::Target, "ptr"));
   if (!os::call(fill_with_words, host(target), &value, count * sizeof(value)))
     return forward(blame_fault(target, count * sizeof(value), "ptr"));
   return {};

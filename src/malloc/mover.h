@@ -3,7 +3,8 @@
 // Addresses tell by themselves whether they are of a device. A device range is checked and pinned as a whole
 // before the first byte moves; memory is then reached through the bank. A page that was never written reads
 // as zeros without taking memory, and takes it when it is first written. An address of the host is used as
-// it is; if nothing is there, the fault becomes the error of the copy (os/guard.h).
+// it is; if nothing is there, the fault becomes the error of the copy (os/guard.h). Page-locked memory is
+// checked and kept like memory of the device.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@ namespace plat::memory {
 
 class Mover {
  public:
-  Mover(DeviceHeap& heap, const Locator& locator) : heap_(heap), locator_(locator) {}
+  Mover(DeviceHeap& heap, const HostHeap& hosts, const Locator& locator)
+      : heap_(heap), hosts_(hosts), locator_(locator) {}
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
@@ -39,15 +41,15 @@ class Mover {
     const vmm::AddressSpace& space = heap_.vmm().space();
     if (!claim.source_on_device && !space.is_device_address(source)) {
       const vmm::Shortcuts::Use use(space, target, size_bytes, device);
-      if (use.memory() != nullptr) [[likely]] {
+      HostUse held;
+      if (use.memory() != nullptr && hosts_.hold_again(held, source, size_bytes, HostUse::Source)) [[likely]]
         return os::copy(use.memory(), host(source), size_bytes);
-      }
     }
     if (!claim.target_on_device && !space.is_device_address(target)) {
       const vmm::Shortcuts::Use use(space, source, size_bytes, device);
-      if (use.memory() != nullptr) [[likely]] {
+      HostUse held;
+      if (use.memory() != nullptr && hosts_.hold_again(held, target, size_bytes, HostUse::Target)) [[likely]]
         return os::copy(host(target), use.memory(), size_bytes);
-      }
     }
     return false;
   }
@@ -88,6 +90,7 @@ class Mover {
   device::Bank& bank(uint32_t number) const { return *heap_.vmm().node().open_bank(number); }
 
   DeviceHeap& heap_;
+  const HostHeap& hosts_;
   const Locator& locator_;
 };
 

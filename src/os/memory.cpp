@@ -91,6 +91,14 @@ int unmap_at(uint64_t address, uint64_t size_bytes) {
   return mprotect(reinterpret_cast<void*>(address), size_bytes, PROT_NONE) == 0 ? 0 : errno;
 }
 
+bool open_at(uint64_t address, uint64_t size_bytes) {
+  return mprotect(reinterpret_cast<void*>(address), size_bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+void forget_contents(uint64_t address, uint64_t size_bytes) {
+  madvise(reinterpret_cast<void*>(address), size_bytes, MADV_DONTNEED);
+}
+
 int discard(std::byte* start, uint64_t size_bytes) {
   return madvise(start, size_bytes, MADV_REMOVE) == 0 ? 0 : errno;
 }

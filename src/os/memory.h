@@ -30,6 +30,11 @@ void unmap(std::byte* start, uint64_t size_bytes);
 int map_at(uint64_t address, uint64_t size_bytes, int fd, uint64_t offset);
 int unmap_at(uint64_t address, uint64_t size_bytes);
 
+// Reserved addresses become memory of this process that reads as zero; and lose what was written to them, but
+// stay open. False when the system refuses.
+bool open_at(uint64_t address, uint64_t size_bytes);
+void forget_contents(uint64_t address, uint64_t size_bytes);
+
 // Gives the pages behind a shared mapping back to the system: they read as zero afterwards. Returns errno.
 int discard(std::byte* start, uint64_t size_bytes);
 // Takes pages from the system now, so that a later write cannot fail. Returns errno.

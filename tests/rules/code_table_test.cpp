@@ -139,7 +139,7 @@ const Row kHost[] = {
         aclrtHostRegister(nullptr, 4096, ACL_HOST_REGISTER_MAPPED, &s.out)),
     ROW("register of an unknown type", 207000, 207000,
         aclrtHostRegister(s.pinned, 4096, static_cast<aclrtHostRegisterType>(3), &s.out)),
-    ROW("register again", 507910, 507910, aclrtHostRegisterV2(s.pinned, 4096, ACL_HOST_REG_MAPPED)),
+    ROW("register again", 507910, 507910, aclrtHostRegisterV2(s.pinned, 4096, ACL_HOST_REG_PINNED)),
     ROW("register without a flag", 107000, 107000, aclrtHostRegisterV2(s.host, 64, 0)),
     ROW("register with an unknown flag", 107000, 107000, aclrtHostRegisterV2(s.host, 64, 0x100)),
     ROW("device pointer with a flag", 100000, 100000, aclrtHostGetDevicePointer(s.pinned, &s.out, 1)),

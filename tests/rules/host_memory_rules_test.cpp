@@ -1,5 +1,10 @@
 // The rules of host memory.
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/mman.h>
+
 #include <cstdlib>
+#include <thread>
 
 #include "rules/memory_fixture.h"
 
@@ -22,6 +27,114 @@ RULE_KEPT(HostFreeUnknown) {
   EXPECT_OK(aclrtMallocHost(&host, 1000));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(host) % 64, 0u);
   EXPECT_OK(aclrtFreeHost(host));
+}
+
+// A copy is held still by a page that faults, as in busy_rules_test.cpp.
+sem_t copy_has_begun;
+sem_t copy_may_go_on;
+void* closed_page = nullptr;
+void hold_copy(int) {
+  sem_post(&copy_has_begun);
+  while (sem_wait(&copy_may_go_on) != 0) {
+  }
+  mprotect(closed_page, 4096, PROT_READ | PROT_WRITE);
+}
+
+RULE_BROKEN(HostFreeBusy) {
+  Device d;
+  sem_init(&copy_has_begun, 0, 0);
+  sem_init(&copy_may_go_on, 0, 0);
+  signal(SIGSEGV, hold_copy);  // after the device is open: in front of the library's own
+  void* pinned = nullptr;
+  EXPECT_OK(aclrtMallocHost(&pinned, 8192));
+  void* device = malloc_device(8192);
+  for (const bool to_device : {true, false}) {
+    EXPECT_OK(aclrtMemcpy(device, 8192, pinned, 8192, ACL_MEMCPY_HOST_TO_DEVICE));
+    closed_page = offset(pinned, 4096);
+    mprotect(closed_page, 4096, PROT_NONE);
+    std::thread copier([&] {
+      EXPECT_OK(aclrtSetDevice(0));
+      if (to_device)
+        EXPECT_OK(aclrtMemcpy(device, 8192, pinned, 8192, ACL_MEMCPY_HOST_TO_DEVICE));
+      else
+        EXPECT_OK(aclrtMemset(pinned, 8192, 3, 8192));
+    });
+    while (sem_wait(&copy_has_begun) != 0) {
+    }
+    for (int attempt = 0; attempt < 3; ++attempt) EXPECT_BREAKS(aclrtFreeHost(pinned));
+    sem_post(&copy_may_go_on);
+    copier.join();
+  }
+  EXPECT_OK(aclrtFreeHost(pinned));
+}
+RULE_KEPT(HostFreeBusy) {
+  Device d;
+  void* pinned = nullptr;
+  aclrtStream stream = nullptr;
+  EXPECT_OK(aclrtCreateStream(&stream));
+  EXPECT_OK(aclrtMallocHost(&pinned, 4096));
+  EXPECT_OK(aclrtMemcpyAsync(malloc_device(), 4096, pinned, 4096, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  EXPECT_OK(aclrtFreeHostWithDevSync(pinned));
+}
+
+// What was freed, and what lies behind the end, is refused like memory of the device.
+TEST(PageLocked, IsCheckedLikeDeviceMemory) {
+  for (const auto& [rule, size] :
+       {std::pair(RuleId::CopyPastEnd, size_t{129}), {RuleId::CopyFreed, size_t{64}}}) {
+    rule_under_test() = rule;
+    run({}, [rule = rule, size = size] {
+      Device d;
+      void* pinned = nullptr;
+      void* device = malloc_device();
+      aclrtStream stream = nullptr;
+      EXPECT_OK(aclrtCreateStream(&stream));
+      EXPECT_OK(aclrtMallocHost(&pinned, 100));
+      for (int round = 0; round < 3; ++round)
+        EXPECT_OK(aclrtMemcpy(device, 128, pinned, 128, ACL_MEMCPY_HOST_TO_DEVICE));
+      if (rule == RuleId::CopyFreed) EXPECT_OK(aclrtFreeHost(pinned));
+      EXPECT_BREAKS(aclrtMemcpy(device, 4096, pinned, size, ACL_MEMCPY_HOST_TO_DEVICE));
+      EXPECT_BREAKS(aclrtMemcpy(pinned, 4096, device, size, ACL_MEMCPY_DEVICE_TO_HOST));
+      EXPECT_BREAKS(aclrtMemcpy(pinned, 4096, device, size, ACL_MEMCPY_DEFAULT));
+      EXPECT_BREAKS(aclrtMemset(pinned, 4096, 0, size));
+      EXPECT_OK(aclrtMemsetAsync(pinned, 4096, 0, size, stream));
+      EXPECT_BREAKS(aclrtSynchronizeStream(stream));
+    });
+  }
+}
+
+TEST(PageLocked, IsNamedWhereDeviceMemoryIsFreed) {
+  rule_under_test() = RuleId::FreeUnknown;
+  run({}, [] {
+    Device d;
+    void* pinned = nullptr;
+    EXPECT_OK(aclrtMallocHost(&pinned, 100));
+    EXPECT_BREAKS(aclrtFree(pinned));
+    EXPECT_NE(std::string(aclGetRecentErrMsg()).find("aclrtFreeHost"), std::string::npos);
+    EXPECT_OK(aclrtFreeHost(pinned));
+  });
+}
+
+RULE_BROKEN(HostRegisterMissing) {
+  Device d;
+  void* view = nullptr;
+  auto* gone =
+      static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(gone + 4096, 4096);
+  EXPECT_BREAKS(aclrtHostRegisterV2(gone, 8192, ACL_HOST_REG_MAPPED));
+  EXPECT_BREAKS(aclrtHostRegister(gone, 4097, ACL_HOST_REGISTER_MAPPED, &view));
+  EXPECT_BREAKS(aclrtHostRegister(gone, SIZE_MAX, ACL_HOST_REGISTER_MAPPED, &view));
+  mprotect(gone, 4096, PROT_NONE);
+  EXPECT_BREAKS(aclrtHostRegisterV2(gone, 4096, ACL_HOST_REG_PINNED));
+  EXPECT_BREAKS(aclrtHostRegisterV2(reinterpret_cast<void*>(0x1000), 4096, ACL_HOST_REG_IOMEMORY));
+}
+RULE_KEPT(HostRegisterMissing) {
+  Device d;
+  void* view = nullptr;
+  void* pinned = nullptr;
+  EXPECT_OK(aclrtHostRegister(page(), 8192, ACL_HOST_REGISTER_READONLY, &view));
+  EXPECT_OK(aclrtMallocHost(&pinned, 8192));
+  EXPECT_OK(aclrtHostRegister(pinned, 8192, ACL_HOST_REGISTER_MAPPED, &view));
+  EXPECT_EQ(view, pinned);
 }
 
 RULE_BROKEN(HostRegisterType) {
@@ -61,6 +174,10 @@ RULE_BROKEN(HostRegisterOverlap) {
   void* host = page();
   EXPECT_OK(aclrtHostRegisterV2(host, 8192, ACL_HOST_REG_MAPPED));
   EXPECT_BREAKS(aclrtHostRegisterV2(offset(host, 4096), 4096, ACL_HOST_REG_MAPPED));
+  // Page-locked memory is locked already.
+  void* pinned = nullptr;
+  EXPECT_OK(aclrtMallocHost(&pinned, 4096));
+  EXPECT_BREAKS(aclrtHostRegisterV2(pinned, 4096, ACL_HOST_REG_PINNED));
 }
 RULE_KEPT(HostRegisterOverlap) {
   Device d;

@@ -28,7 +28,7 @@ struct TinyDevice {
         vmm(node),
         heap(vmm),
         locator(heap, hosts),
-        mover(heap, locator) {}
+        mover(heap, hosts, locator) {}
 
   Result<Va> malloc(uint64_t size, uint32_t policy = ACL_MEM_MALLOC_HUGE_FIRST,
                     memory::Call call = memory::Call::Malloc) {

@@ -1,0 +1,84 @@
+#include "malloc/host_arena.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/memory.h"
+
+namespace plat::memory {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = 2_MiB;
+constexpr uint64_t kSmallestWindow = 64_MiB;
+// Each takes two mappings of the kernel, of 65530 that a process usually has.
+constexpr size_t kMaxPieces = 400;
+
+}  // namespace
+
+HostArena::~HostArena() {
+  if (size_bytes_.load() != 0) os::release_address(start_.load(), size_bytes_.load());
+}
+
+// Addresses cost nothing. There are more than the machine has memory, so that holes do no harm.
+bool HostArena::reserve() {
+  if (size_bytes_.load(std::memory_order_relaxed) != 0) return true;
+  for (uint64_t size = std::bit_ceil(4 * os::machine_memory_bytes()); size >= kSmallestWindow; size /= 2) {
+    const uint64_t start = os::reserve_address(0, size);
+    if (start == 0) continue;
+    // The first and the last page stay closed: no range runs into the window or out of it unnoticed.
+    free_.add(start + kPage, start + size - kPage);
+    start_.store(start, std::memory_order_relaxed);
+    size_bytes_.store(size, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+std::optional<uint64_t> HostArena::allocate(uint64_t size_bytes) {
+  if (!reserve()) return std::nullopt;
+  const uint64_t size = align_up(size_bytes, kPage);
+  const auto start = free_.allocate(size, size >= kHugePage ? kHugePage : kPage);
+  if (!start) return std::nullopt;
+  if (open(*start, *start + size)) return start;
+  free_.release(*start, size);
+  return std::nullopt;
+}
+
+void HostArena::free(uint64_t start, uint64_t size_bytes) {
+  const uint64_t size = align_up(size_bytes, kPage);
+  if (!close(start, start + size)) os::forget_contents(start, size);
+  free_.release(start, size);
+}
+
+bool HostArena::open(uint64_t start, uint64_t end) {
+  auto next = open_.upper_bound(start);
+  auto before = next == open_.begin() ? open_.end() : std::prev(next);
+  if (before != open_.end() && before->second >= end) return true;  // a hole that stayed open
+  if (!os::open_at(start, end - start)) return false;
+  if (before != open_.end() && before->second >= start) {
+    start = before->first;
+    open_.erase(before);
+  }
+  for (; next != open_.end() && next->first <= end; next = open_.erase(next))
+    end = std::max(end, next->second);
+  open_.emplace(start, end);
+  return true;
+}
+
+// False when it would leave too many pieces, or the system refuses.
+bool HostArena::close(uint64_t start, uint64_t end) {
+  const auto piece = std::prev(open_.upper_bound(start));
+  const auto [first, last] = *piece;
+  if (first < start && end < last && open_.size() >= kMaxPieces) return false;
+  if (os::unmap_at(start, end - start) != 0) return false;
+  if (end < last) open_.emplace(end, last);
+  if (first < start)
+    piece->second = start;
+  else
+    open_.erase(piece);
+  return true;
+}
+
+}  // namespace plat::memory
