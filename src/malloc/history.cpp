@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -14,6 +15,20 @@ constexpr int kFrames = 24;
 constexpr int kOwnFrames = 2;  // walk() and who called it
 
 bool stacks_wanted() { return device::setting("stacks").value_or("0") != "0"; }
+
+// Asked of the system once.
+int this_thread() {
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local int number = 0;
+  if (number == 0) number = gettid();
+  return number;
+}
+
+std::string when(uint64_t frees_since) {
+  return frees_since == 0   ? "the last that was freed"
+         : frees_since == 1 ? "one free before the last"
+                            : fmt::format("{} frees ago", frees_since);
+}
+
 }  // namespace
 
 History::History() : stacks_(stacks_wanted()) { deaths_.reserve(kRemembered); }
@@ -43,7 +58,7 @@ void History::allocated(Va start) {
 void History::freed(Va start, uint64_t size_bytes, const char* how) {
   Stack stack = stacks_ ? walk() : Stack{};
   const std::lock_guard lock(mutex_);
-  const Death death{start, size_bytes, how, free_count_};
+  const Death death{start, size_bytes, how, free_count_, this_thread()};
   if (deaths_.size() < kRemembered)
     deaths_.push_back(death);
   else
@@ -69,9 +84,10 @@ std::string History::tell(Va va) const {
   const auto death = death_at(va);
   if (!death) return "";
   const std::lock_guard lock(mutex_);
-  std::string text = fmt::format(
-      "{:#x} is offset {} of the block of {} bytes at {:#x} that {} freed, {} frees ago", va.value,
-      va - death->start, death->size_bytes, death->start.value, death->how, free_count_ - 1 - death->order);
+  const std::string who = death->thread == this_thread() ? "" : fmt::format(" in thread {}", death->thread);
+  std::string text = fmt::format("{:#x} is offset {} of the block of {} bytes at {:#x} that {} freed{}, {}",
+                                 va.value, va - death->start, death->size_bytes, death->start.value,
+                                 death->how, who, when(free_count_ - 1 - death->order));
   const auto stacks = dead_stacks_.find(death->start.value);
   if (stacks != dead_stacks_.end())
     text += fmt::format("\n  allocated at:{}\n  freed at:{}\n ", format(stacks->second.first),

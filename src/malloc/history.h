@@ -27,6 +27,7 @@ class History {
     uint64_t size_bytes = 0;
     const char* how = "";  // the call
     uint64_t order = 0;    // how many frees came before
+    int thread = 0;        // its number in the system
   };
   // The most recent free of memory around the address, unless it is too long ago.
   std::optional<Death> death_at(Va va) const;

@@ -114,6 +114,21 @@ TEST(PageLocked, IsNamedWhereDeviceMemoryIsFreed) {
   });
 }
 
+TEST(PageLocked, IsKnownByWhoFreedIt) {
+  rule_under_test() = RuleId::HostFreeUnknown;
+  run({}, [] {
+    Device d;
+    void* pinned = nullptr;
+    EXPECT_OK(aclrtMallocHost(&pinned, 100));
+    std::thread([&] { EXPECT_OK(aclrtFreeHost(pinned)); }).join();
+    EXPECT_BREAKS(aclrtFreeHost(pinned));
+    const std::string message = aclGetRecentErrMsg();
+    EXPECT_NE(message.find("block of 100 bytes"), std::string::npos) << message;
+    EXPECT_NE(message.find("aclrtFreeHost freed in thread "), std::string::npos) << message;
+    EXPECT_EQ(message.find(" 0 frees"), std::string::npos) << message;
+  });
+}
+
 RULE_BROKEN(HostRegisterMissing) {
   Device d;
   void* view = nullptr;
