@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._record import Life, Recording, record
     from ._share import SharedMemory
     from ._stream import Event, Stream
+    from ._trial import TrialError, sleep_trial
     from ._version import __version__
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -64,6 +65,7 @@ _HOMES = {
     "_record": ["Life", "Recording", "record"],
     "_share": ["SharedMemory"],
     "_stream": ["Event", "Stream"],
+    "_trial": ["TrialError", "sleep_trial"],
     "_version": ["__version__"],
 }
 

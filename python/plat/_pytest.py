@@ -43,6 +43,13 @@ def pytest_configure(config: Any) -> None:
         config.pluginmanager.register(Checks(config.option), "plat-checks")
 
 
+@pytest.fixture
+def plat_sleep_trial() -> Any:
+    """plat_sleep_trial(make) leads an allocator through sleep and wake with a failure at every step; see plat.sleep_trial."""
+    from ._trial import sleep_trial
+    return sleep_trial
+
+
 class Checks:
     """The checks of a session."""
 
