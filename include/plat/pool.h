@@ -276,8 +276,8 @@ PLAT_POOL_API plat_pool_status plat_pool_with_guards(plat_pool* upstream, uint64
 PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64_t nth, uint64_t every,
                                                      plat_pool** pool);
 
-/* Doors for programs that bring their own hooks: the entry pair of torch_npu's pluggable allocator (one pool
- * a device, created on first use), and the custom allocator of a stream. */
+/* Adapters for programs that bring their own hooks: the entry pair of torch_npu's pluggable allocator (one
+ * pool a device, created on first use), and the custom allocator of a stream. */
 PLAT_POOL_API void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream);
 PLAT_POOL_API void plat_pool_torch_free(void* address, size_t size, int device, plat_stream stream);
 /* The pool behind that pair, for its statistics, trim and sleep; created if there is none yet, NULL with

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "pool/pool_impl.h"
+#include "pool/router.h"
 
 namespace plat::replay {
 
@@ -31,19 +31,19 @@ class CountingSource final : public pool::Source {
  public:
   explicit CountingSource(uint64_t bytes) : capacity_(bytes) {}
   bool has_pages() const override { return true; }
-  pool::Got reserve(uint64_t bytes, void** base) override {
+  pool::Outcome reserve(uint64_t bytes, void** base) override {
     *base = reinterpret_cast<void*>(next_);
     next_ += bytes + 1_GiB;
-    return pool::Got::kYes;
+    return pool::Outcome::kDone;
   }
-  pool::Got create_page(void** page) override {
-    if ((pages_ + 1) * pool::kPageBytes > capacity_) return pool::Got::kNoMemory;
+  pool::Outcome create_page(void** page) override {
+    if ((pages_ + 1) * pool::kPageBytes > capacity_) return pool::Outcome::kNoMemory;
     *page = reinterpret_cast<void*>(++pages_);
-    return pool::Got::kYes;
+    return pool::Outcome::kDone;
   }
   bool destroy_page(void*) override { return --pages_, true; }
-  pool::Got map_page(void*, void*) override { return pool::Got::kYes; }
-  pool::Got unmap_page(void*) override { return pool::Got::kYes; }
+  pool::Outcome map_page(void*, void*) override { return pool::Outcome::kDone; }
+  pool::Outcome unmap_page(void*) override { return pool::Outcome::kDone; }
   uint64_t total_bytes() const override { return std::min<uint64_t>(capacity_, 64_GiB); }
   pool::Events& events() override { return events_; }
 
@@ -63,8 +63,8 @@ class PoolPolicy final : public Policy {
     options.slack = slack;
     options.max_remaps = max_remaps;
     options.device = 0;
-    pool::Pool* pool = nullptr;
-    pool::Pool::create(options, std::make_unique<CountingSource>(device_bytes), &pool);
+    plat_pool* pool = nullptr;
+    pool::Router::create(options, std::make_unique<CountingSource>(device_bytes), &pool);
     pool_.reset(pool);
   }
   bool allocate(uint32_t block, uint64_t bytes, uint32_t stream) override {
@@ -85,7 +85,7 @@ class PoolPolicy final : public Policy {
   static plat_stream handle_of(uint32_t stream) {
     return reinterpret_cast<plat_stream>(static_cast<uintptr_t>(stream));
   }
-  std::unique_ptr<pool::Pool> pool_;
+  std::unique_ptr<plat_pool> pool_;
   std::vector<void*> addresses_;
 };
 

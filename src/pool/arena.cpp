@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/units.h"
-#include "pool/batch.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
+#include "pool/router.h"
+#include "pool/tool_batch.h"
 
 using namespace plat;
 using plat::pool::guarded;
@@ -18,7 +18,7 @@ using plat::pool::report;
 
 struct plat_arena {
   plat_pool* pool;
-  plat::pool::Pool* teller;  // at the bottom of the pool's decorators
+  plat::pool::Pool* bottom;  // under the pool's decorators
   plat_arena* parent;
   uint64_t chunk_bytes;
   uint64_t resets;  // of the pool, when the chunks were taken
@@ -34,7 +34,7 @@ struct plat_arena {
   ~plat_arena();
 
   plat_pool_status take(uint64_t bytes, uint64_t alignment, void** address);
-  bool place(uint64_t need, uint64_t alignment, void** address);
+  bool fit(uint64_t need, uint64_t alignment, void** address);
   void gather(std::vector<const void*>& out);
   void forget();
   void notice_reset();
@@ -51,7 +51,7 @@ constexpr uint64_t kLeastTail = 32;
 
 plat_arena::~plat_arena() {
   notice_reset();
-  const plat::pool::Quiet quiet;
+  const plat::pool::ToolSilence silence;
   for (const Chunk& chunk : chunks) pool->release(chunk.base, nullptr);
 }
 
@@ -66,7 +66,7 @@ void plat_arena::notice_reset() {
   used = 0;
 }
 
-bool plat_arena::place(uint64_t need, uint64_t alignment, void** address) {
+bool plat_arena::fit(uint64_t need, uint64_t alignment, void** address) {
   for (; current < chunks.size(); ++current, used = 0) {
     const Chunk& chunk = chunks[current];
     const auto start = reinterpret_cast<uint64_t>(chunk.base);
@@ -81,28 +81,28 @@ bool plat_arena::place(uint64_t need, uint64_t alignment, void** address) {
 
 plat_pool_status plat_arena::take(uint64_t bytes, uint64_t alignment, void** address) {
   notice_reset();
-  if (teller != nullptr && teller->asleep_now())
+  if (bottom->is_asleep())
     return report(PLAT_POOL_ASLEEP, "plat_arena_alloc: the memory of the pool sleeps; wake it first");
-  const uint64_t tail = teller != nullptr ? teller->source().tail_bytes() : 0;
+  const uint64_t tail = bottom->source().tail_bytes();
   const uint64_t need = align_up(bytes, 32) + std::max(tail, kLeastTail);
-  if (!place(need, alignment, address)) {
+  if (!fit(need, alignment, address)) {
     plat_pool::Request request;
     request.bytes = std::max(chunk_bytes, need + alignment);
     void* base = nullptr;
     chunks.reserve(chunks.size() + 1);  // before the block is taken, or it could be lost
     {
-      const plat::pool::Quiet quiet;
+      const plat::pool::ToolSilence silence;
       const plat_pool_status status = pool->allocate(request, &base);
       if (status != PLAT_POOL_OK) return status;
     }
     chunks.push_back({static_cast<char*>(base), request.bytes});
     current = chunks.size() - 1;
     used = 0;
-    place(need, alignment, address);
+    fit(need, alignment, address);
   }
-  if (teller != nullptr && teller->tool().listening()) {
+  if (bottom->reporting().listening()) {
     told.push_back(*address);
-    teller->tell_piece(*address, bytes, "arena");
+    bottom->reporting().piece_added(*address, bytes, "arena");
   }
   return PLAT_POOL_OK;
 }
@@ -118,7 +118,7 @@ void plat_arena::gather(std::vector<const void*>& out) {
 void plat_arena::forget() {
   std::vector<const void*> gone;
   gather(gone);
-  if (teller != nullptr) teller->tool().pieces_removed(gone);
+  bottom->reporting().tool().pieces_removed(gone);
   children.clear();
   current = 0;
   used = 0;
@@ -130,9 +130,9 @@ plat_pool_status plat_arena_create(plat_pool* pool, uint64_t chunk_bytes, plat_a
   if (pool == nullptr || arena == nullptr)
     return report(PLAT_POOL_INVALID, "plat_arena_create: an argument is NULL");
   return guarded(*pool, [&] {
-    auto* teller = dynamic_cast<plat::pool::Pool*>(pool->base());
+    auto* bottom = &static_cast<plat::pool::Router*>(pool->base())->main();
     const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : 4_MiB;
-    *arena = new plat_arena{pool, teller, nullptr, bytes, pool->resets(), {}, 0, 0, {}, {}};
+    *arena = new plat_arena{pool, bottom, nullptr, bytes, pool->resets(), {}, 0, 0, {}, {}};
     return PLAT_POOL_OK;
   });
 }
@@ -143,7 +143,7 @@ plat_pool_status plat_arena_nest(plat_arena* parent, uint64_t chunk_bytes, plat_
   return guarded(*parent->pool, [&] {
     const uint64_t bytes = chunk_bytes != 0 ? chunk_bytes : parent->chunk_bytes;
     std::unique_ptr<plat_arena> child(new plat_arena{
-        parent->pool, parent->teller, parent, bytes, parent->pool->resets(), {}, 0, 0, {}, {}});
+        parent->pool, parent->bottom, parent, bytes, parent->pool->resets(), {}, 0, 0, {}, {}});
     parent->children.push_back(std::move(child));
     *arena = parent->children.back().get();
     return PLAT_POOL_OK;

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "base/units.h"
-#include "pool/batch.h"
-#include "pool/doors.h"
+#include "pool/frameworks.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
+#include "pool/router.h"
+#include "pool/tool_batch.h"
 
 namespace plat::pool {
 
@@ -20,32 +20,24 @@ plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
 
-// What does not go the shortest way; never inlined, so that what does needs no stack.
+// What the fast path does not do; never inlined, so that what it does needs no stack.
 [[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                       void** address) {
-  return guarded(*pool, [&] {
-    Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
-    if (plain != nullptr && plain->allocate_plain(bytes, stream, address)) return PLAT_POOL_OK;
-    return pool->allocate(Request{bytes, 0, stream}, address);
-  });
+  return guarded(*pool, [&] { return pool->allocate_otherwise(Request{bytes, 0, stream}, address); });
 }
 [[gnu::noinline]] plat_pool_status release_otherwise(plat_pool* pool, void* address, plat_stream stream) {
-  return guarded(*pool, [&] {
-    Pool* const plain = pool->front.plain.load(std::memory_order_relaxed);
-    if (plain != nullptr && plain->release_plain(address, stream)) return PLAT_POOL_OK;
-    return pool->release(address, stream);
-  });
+  return guarded(*pool, [&] { return pool->release_otherwise(address, stream); });
 }
 
 inline plat_pool_status allocate_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
-  void* const block = pool->front.pop(bytes, stream);
+  void* const block = pool->fast.pop(bytes, stream);
   if (block == nullptr) [[unlikely]]
     return allocate_otherwise(pool, bytes, stream, address);
   *address = block;
   return PLAT_POOL_OK;
 }
 inline plat_pool_status release_on(plat_pool* pool, void* address, plat_stream stream) {
-  if (pool->front.push(address, stream)) [[likely]]
+  if (pool->fast.push(address, stream)) [[likely]]
     return PLAT_POOL_OK;
   return release_otherwise(pool, address, stream);
 }
@@ -78,6 +70,27 @@ bool fits(const Struct& theirs) {
 
 }  // namespace
 
+plat_pool_status settle_options(const char* call, const plat_pool_options* options,
+                                plat_pool_options* chosen) {
+  plat_pool_options_init(chosen);
+  if (options != nullptr) {
+    if (!fits(*options))
+      return report(
+          PLAT_POOL_INVALID,
+          fmt::format("{}: struct_size is not that of plat_pool_options; use plat_pool_options_init", call));
+    std::memcpy(chosen, options, options->struct_size);
+  }
+  if (chosen->release > PLAT_POOL_RELEASE_IDLE || chosen->source > PLAT_POOL_SOURCE_DEVICE)
+    return report(PLAT_POOL_INVALID,
+                  fmt::format("{}: there is no such source or release policy: {} and {}", call,
+                              static_cast<int>(chosen->source), static_cast<int>(chosen->release)));
+  if (std::string why = wrong_option(*chosen); !why.empty())
+    return report(PLAT_POOL_INVALID, fmt::format("{}: {}", call, why));
+  // Beyond a century no clock can tell.
+  chosen->release_idle_ms = std::min<uint64_t>(chosen->release_idle_ms, uint64_t{1} << 41);
+  return PLAT_POOL_OK;
+}
+
 }  // namespace plat::pool
 
 using namespace plat::pool;
@@ -99,22 +112,8 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
   if (pool == nullptr) return null_argument("plat_pool_create");
   *pool = nullptr;
   plat_pool_options chosen;
-  plat_pool_options_init(&chosen);
-  if (options != nullptr) {
-    if (!fits(*options))
-      return report(
-          PLAT_POOL_INVALID,
-          "plat_pool_create: struct_size is not that of plat_pool_options; use plat_pool_options_init");
-    std::memcpy(&chosen, options, options->struct_size);
-  }
-  if (chosen.release > PLAT_POOL_RELEASE_IDLE || chosen.source > PLAT_POOL_SOURCE_DEVICE)
-    return report(PLAT_POOL_INVALID,
-                  fmt::format("plat_pool_create: there is no such source or release policy: {} and {}",
-                              static_cast<int>(chosen.source), static_cast<int>(chosen.release)));
-  if (std::string why = wrong_option(chosen); !why.empty())
-    return report(PLAT_POOL_INVALID, "plat_pool_create: " + std::move(why));
-  // Beyond a century no clock can tell.
-  chosen.release_idle_ms = std::min<uint64_t>(chosen.release_idle_ms, uint64_t{1} << 41);
+  if (const auto status = settle_options("plat_pool_create", options, &chosen); status != PLAT_POOL_OK)
+    return status;
   if (chosen.source == PLAT_POOL_SOURCE_CALLER &&
       (chosen.caller_base == nullptr || chosen.caller_bytes < 65536 ||
        reinterpret_cast<uintptr_t>(chosen.caller_base) % 512 != 0))
@@ -122,17 +121,17 @@ plat_pool_status plat_pool_create(const plat_pool_options* options, plat_pool** 
         PLAT_POOL_INVALID,
         "plat_pool_create: the caller's range needs a start at a multiple of 512 and 64 KiB at least");
   return guarded([&] {
-    Pool* created = nullptr;
-    const plat_pool_status status = Pool::create(chosen, &created);
-    if (status == PLAT_POOL_OK) *pool = created;
-    return status;
+    std::string why;
+    auto source = Source::create(chosen, &why);
+    if (source == nullptr) return report(PLAT_POOL_INVALID, "plat_pool_create: " + why);
+    return Router::create(chosen, std::move(source), pool);
   });
 }
 
 plat_pool_status plat_pool_destroy(plat_pool* pool) {
   if (pool == nullptr) return PLAT_POOL_OK;
   return guarded(*pool, [&] {
-    close_doors(pool);
+    leave_streams(pool);
     const plat_pool_status status = guarded([&] { return pool->close(); });
     delete pool;
     return status;
@@ -199,7 +198,7 @@ plat_pool_status plat_pool_alloc_batch(plat_pool* pool, const uint64_t* bytes, s
   if (pool == nullptr || (count != 0 && (bytes == nullptr || addresses == nullptr)))
     return null_argument("plat_pool_alloc_batch");
   return guarded(*pool, [&] {
-    Batch batch;
+    ToolBatch batch;
     plat_pool_status status = PLAT_POOL_OK;
     size_t done = 0;
     for (; done < count && status == PLAT_POOL_OK; ++done)
@@ -224,7 +223,7 @@ plat_pool_status plat_pool_free_batch(plat_pool* pool, void* const* addresses, s
       first = status;
       why = last_error();
     };
-    Batch batch;
+    ToolBatch batch;
     for (size_t i = 0; i < count; ++i) note(pool->release(addresses[i], stream));
     note(batch.finish());
     return first == PLAT_POOL_OK ? first : report(first, why);

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/units.h"
-#include "pool/pool_impl.h"
+#include "pool/backing.h"
 
 namespace plat::pool {
 
 // Starts are promised to 64 bytes only. Places are told by their distance from a page, so a chunk that does
 // not start at one is used from the next one on.
-Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
+Outcome Backing::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
   void* base = nullptr;
   auto usable = [&](char** start) {
@@ -19,14 +19,14 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
                       callers ? core::kGranuleBytes : kPageBytes);
   };
   char* start = nullptr;
-  if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
+  if (const Outcome got = source_.create_block(bytes, &base); got != Outcome::kDone) return got;
   uint64_t room = usable(&start);
   if (room < need && !callers) {
     held_bytes_ += bytes;
     drop_chunk(base, bytes);
     bytes += kPageBytes;
-    if (bytes > room_bytes()) return Got::kNoMemory;
-    if (const Got got = source_->create_block(bytes, &base); got != Got::kYes) return got;
+    if (bytes > room_bytes()) return Outcome::kNoMemory;
+    if (const Outcome got = source_.create_block(bytes, &base); got != Outcome::kDone) return got;
     room = usable(&start);
   }
   held_bytes_ += bytes;
@@ -34,13 +34,13 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   try {
     space = zone.add_space(start, room, true);
     if (space != nullptr) {
-      tell_space(*space);
+      watcher_.space_added(*space);
       index_.add(space);
     }
   } catch (...) {
     // The host has no memory for the records.
     if (space != nullptr) {
-      tool_.heap_removed(space->tool_heap);
+      watcher_.space_removed(*space);
       zone.heap().retire(space->first_block);
       space->gone = true;
     }
@@ -49,18 +49,19 @@ Got Pool::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
   }
   if (space == nullptr) {
     drop_chunk(base, bytes);
-    return Got::kNoMemory;
+    return Outcome::kNoMemory;
   }
   space->chunk_base = base;
   space->chunk_bytes = bytes;
   note_held();
   address_bytes_ += bytes;
   ++maps_;
-  return Got::kYes;
+  return Outcome::kDone;
 }
 
 // The zone's lock is held. Where a whole chunk is too much, what the request needs may not be.
-Got Pool::grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
+Outcome Backing::place_in_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain,
+                                uint32_t* block) {
   const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
   const uint64_t exact = (uint64_t{granules} + align - 1) << core::kGranuleShift;
   const uint64_t need = callers ? exact : align_up(exact, kPageBytes);
@@ -68,19 +69,19 @@ Got Pool::grow_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t dom
   const uint64_t chunk =
       options_.chunk_bytes != 0 ? options_.chunk_bytes : std::clamp(held_bytes_.load(), kPageBytes, 64_MiB);
   const uint64_t wanted = callers ? options_.caller_bytes : align_up(std::max(need, chunk), kPageBytes);
-  Got got = Got::kNoMemory;
+  Outcome got = Outcome::kNoMemory;
   for (const uint64_t bytes : {wanted, need}) {
     if (callers || bytes <= room_bytes()) got = add_chunk(zone, bytes, need);
-    if (got != Got::kNoMemory || wanted == need || callers) break;
+    if (got != Outcome::kNoMemory || wanted == need || callers) break;
   }
-  if (got != Got::kYes) return got;
+  if (got != Outcome::kDone) return got;
   *block = zone.heap().allocate(granules, align, domain);
-  return *block != core::kNoBlock ? Got::kYes : Got::kNoMemory;
+  return *block != core::kNoBlock ? Outcome::kDone : Outcome::kNoMemory;
 }
 
 // Gives a chunk back that nothing lies in any more. One that the device does not take is kept and counted.
-bool Pool::drop_chunk(void* base, uint64_t bytes) {
-  if (!source_->destroy_block(base)) {
+bool Backing::drop_chunk(void* base, uint64_t bytes) {
+  if (!source_.destroy_block(base)) {
     refused_chunks_.emplace_back(base, bytes);
     return false;
   }
@@ -89,7 +90,7 @@ bool Pool::drop_chunk(void* base, uint64_t bytes) {
   return true;
 }
 
-bool Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
+bool Backing::trim_chunks(Zone& zone, uint64_t keep_bytes) {
   auto again = std::exchange(refused_chunks_, {});
   bool taken = true;
   for (const auto& [base, bytes] : again) taken = drop_chunk(base, bytes) && taken;
@@ -98,7 +99,7 @@ bool Pool::trim_chunks(Zone& zone, uint64_t keep_bytes) {
     if (held_bytes_ <= keep_bytes) break;
     if (space->gone || !zone.heap().retire(space->first_block)) continue;
     index_.remove(space.get());
-    tool_.heap_removed(space->tool_heap);
+    watcher_.space_removed(*space);
     space->gone = true;
     address_bytes_ -= space->chunk_bytes;
     taken = drop_chunk(space->chunk_base, space->chunk_bytes) && taken;

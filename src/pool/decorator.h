@@ -8,10 +8,10 @@ namespace plat::pool {
 class Decorator : public plat_pool {
  public:
   explicit Decorator(plat_pool* upstream) : upstream_(upstream) {}
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     return upstream_->allocate(request, address);
   }
-  plat_pool_status release(void* address, plat_stream stream) override {
+  plat_pool_status release_otherwise(void* address, plat_stream stream) override {
     return upstream_->release(address, stream);
   }
   plat_pool_status use_on(void* address, plat_stream stream) override {

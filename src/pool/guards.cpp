@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "pool/decorator.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
+#include "pool/router.h"
 
 namespace plat::pool {
 
@@ -30,7 +30,7 @@ class Guards final : public Decorator {
   Guards(plat_pool* upstream, uint64_t bytes)
       : Decorator(upstream), guard_(align_up(std::max<uint64_t>(bytes, 1), 512)) {}
 
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     *address = nullptr;
     // Looked at here: with the guards, 0 is no longer 0, and the largest sizes are small ones.
     if (request.bytes == 0 || request.bytes > kLargestRequest)
@@ -56,7 +56,7 @@ class Guards final : public Decorator {
     return PLAT_POOL_OK;
   }
 
-  plat_pool_status release(void* address, plat_stream stream) override {
+  plat_pool_status release_otherwise(void* address, plat_stream stream) override {
     if (address == nullptr) return PLAT_POOL_OK;
     // Refused before the block is looked at, which forgets it.
     if (const auto status = base_pool().check_stream(stream); status != PLAT_POOL_OK) return status;
@@ -176,7 +176,7 @@ class Guards final : public Decorator {
   static plat_pool_status not_mine(const void* address) {
     return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
   }
-  Pool& base_pool() const { return *static_cast<Pool*>(upstream_->base()); }
+  Pool& base_pool() const { return static_cast<Router*>(upstream_->base())->main(); }
   // Through the pool, which knows the device of its streams and the name of the default one.
   bool finished(plat_stream stream) const {
     return stream == nullptr || base_pool().source().events().wait_for_stream(stream);

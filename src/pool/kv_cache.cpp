@@ -10,11 +10,11 @@
 
 #include "base/units.h"
 #include "pool/guarded.h"
-#include "pool/pool_impl.h"
+#include "pool/router.h"
 
-using plat::pool::Got;
 using plat::pool::guarded;
 using plat::pool::kPageBytes;
+using plat::pool::Outcome;
 using plat::pool::report;
 
 struct plat_kv_cache {
@@ -37,7 +37,7 @@ plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
   moving.reserve(std::max(need, cache.pages.size()));
   cache.pages.reserve(need);
   while (cache.pages.size() > need) {
-    if (source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) != Got::kYes) break;
+    if (source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) != Outcome::kDone) break;
     moving.push_back(cache.pages.back());
     cache.pages.pop_back();
   }
@@ -46,7 +46,7 @@ plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
       return status;
     const size_t before = cache.pages.size();
     while (cache.pages.size() < need &&
-           source.map_page(cache.base + cache.pages.size() * kPageBytes, moving.back()) == Got::kYes) {
+           source.map_page(cache.base + cache.pages.size() * kPageBytes, moving.back()) == Outcome::kDone) {
       cache.pages.push_back(moving.back());
       moving.pop_back();
     }
@@ -54,7 +54,7 @@ plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
       const std::string why = source.error();
       // A page that the device does not let go of stays, and is counted.
       while (cache.pages.size() > before &&
-             source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) == Got::kYes) {
+             source.unmap_page(cache.base + (cache.pages.size() - 1) * kPageBytes) == Outcome::kDone) {
         moving.push_back(cache.pages.back());
         cache.pages.pop_back();
       }
@@ -71,7 +71,7 @@ plat_pool_status set_pages(plat_kv_cache& cache, size_t need) {
 // One region holds the tokens there are.
 void tell(plat_kv_cache& cache, uint64_t bytes) {
   if (cache.tool_heap == nullptr || bytes == cache.told_bytes) return;
-  auto& tool = cache.pool->tool();
+  auto& tool = cache.pool->reporting().tool();
   const int32_t device = cache.pool->source().device();
   if (bytes == 0) {
     tool.regions_removed({cache.base});
@@ -99,19 +99,20 @@ plat_pool_status plat_kv_create(plat_pool* pool, uint64_t token_bytes, uint64_t 
                     "space is larger than 2^62 bytes",
                     max_tokens, token_bytes));
   if (!pool->made.is_here()) return guarded(*pool, [] { return PLAT_POOL_OK; });
-  auto* base = dynamic_cast<plat::pool::Pool*>(pool->base());
-  if (base == nullptr || !base->source().has_pages())
+  auto* base = &static_cast<plat::pool::Router*>(pool->base())->main();
+  if (!base->source().has_pages())
     return report(PLAT_POOL_UNSUPPORTED,
                   "plat_kv_create: only a pool over mapped pages can back a cache on demand");
   void* address = nullptr;
   const uint64_t bytes = plat::align_up(token_bytes * max_tokens + base->source().tail_bytes(), kPageBytes);
-  if (base->source().reserve(bytes, &address) != Got::kYes)
+  if (base->source().reserve(bytes, &address) != Outcome::kDone)
     return report(PLAT_POOL_NO_MEMORY, fmt::format("plat_kv_create: no {} bytes of address space: {}", bytes,
                                                    base->source().error()));
   const plat_pool_status status = guarded([&] {
     std::unique_ptr<plat_kv_cache> made(
         new plat_kv_cache{base, static_cast<char*>(address), token_bytes, max_tokens, {}});
-    made->tool_heap = base->tool().heap_added(address, bytes, base->source().device(), "KV cache");
+    made->tool_heap =
+        base->reporting().tool().heap_added(address, bytes, base->source().device(), "KV cache");
     *cache = made.release();
     return PLAT_POOL_OK;
   });
@@ -129,7 +130,7 @@ plat_pool_status plat_kv_set_tokens(plat_kv_cache* cache, uint64_t tokens) {
                     tokens, cache->max_tokens, cache->token_bytes));
   const uint64_t tail = cache->pool->source().tail_bytes();
   const uint64_t bytes = tokens == 0 ? 0 : tokens * cache->token_bytes + tail;
-  return guarded(*cache->pool, [&] {
+  return guarded(*cache->pool->family().handle, [&] {
     // A tool that watches hears of a shrink before the pages go, and of a growth once they are there.
     const uint64_t payload = tokens * cache->token_bytes;
     if (payload < cache->told_bytes) tell(*cache, payload);
@@ -149,7 +150,7 @@ plat_pool_status plat_kv_destroy(plat_kv_cache* cache) {
   if (cache == nullptr) return PLAT_POOL_OK;
   const plat_pool_status status = plat_kv_set_tokens(cache, 0);
   if (status != PLAT_POOL_OK) return status;
-  cache->pool->tool().heap_removed(std::exchange(cache->tool_heap, nullptr));
+  cache->pool->reporting().tool().heap_removed(std::exchange(cache->tool_heap, nullptr));
   if (!cache->pool->source().unreserve(cache->base))
     return report(PLAT_POOL_DEVICE, fmt::format("plat_kv_destroy: the addresses cannot be given back: {}",
                                                 cache->pool->source().error()));

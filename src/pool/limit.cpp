@@ -20,7 +20,7 @@ namespace {
 class Counted : public Decorator {
  public:
   Counted(plat_pool* upstream, const char* name) : Decorator(upstream), name_(name) {}
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     const plat_pool_status status = upstream_->allocate(request, address);
     if (status != PLAT_POOL_OK) return status;
     uint64_t held = 0;
@@ -37,7 +37,7 @@ class Counted : public Decorator {
     }
     return status;
   }
-  plat_pool_status release(void* address, plat_stream stream) override {
+  plat_pool_status release_otherwise(void* address, plat_stream stream) override {
     if (address == nullptr) return PLAT_POOL_OK;
     // Forgotten before the block can come back to another thread under the same address.
     Blocks::node_type block;
@@ -113,13 +113,13 @@ class Counted : public Decorator {
 class Limit final : public Counted {
  public:
   Limit(plat_pool* upstream, uint64_t bytes) : Counted(upstream, "this limit"), quota_(bytes) {}
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     const Charge charge(*this, request.bytes);
     if (!charge)
       return report(PLAT_POOL_QUOTA,
                     fmt::format("a block of {} would exceed the quota of {}; {} are in use",
                                 format_bytes(request.bytes), format_bytes(quota_), format_bytes(in_use())));
-    return Counted::allocate(request, address);
+    return Counted::allocate_otherwise(request, address);
   }
   plat_pool_status resize(void* address, uint64_t bytes) override {
     uint64_t before = 0;
@@ -168,8 +168,8 @@ class Limit final : public Counted {
 class Statistics final : public Counted {
  public:
   explicit Statistics(plat_pool* upstream) : Counted(upstream, "these statistics") {}
-  plat_pool_status allocate(const Request& request, void** address) override {
-    const plat_pool_status status = Counted::allocate(request, address);
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
+    const plat_pool_status status = Counted::allocate_otherwise(request, address);
     if (status != PLAT_POOL_OK) failed_ += 1;
     return status;
   }

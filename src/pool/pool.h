@@ -1,19 +1,114 @@
-// pool/: secondary allocation. Device memory is taken in pages or blocks and handed out in pieces that keep
-// the rules of its owner.
-//
-//   resource.h      what every pool and decorator can do; the C API calls nothing else
-//   pool_impl.h     the pool: all of this put together, and the ladder of last resorts
-//   zone.h          a heap of blocks with the address space and the pages under it
-//   spans.h         blocks of up to 32 KiB, cut from 32 or 64 KiB spans
-//   thread_cache.h  what makes a small allocation a pop and its free a push
-//   small_table.h   which span and class a small block is of, and whether it is handed out
-//   streams.h       who may still touch freed memory, and how far the device has got
-//   source.h        the device calls for memory, and events.h those for streams
-//   tool_hook.h     what tools hear by mstx, and batch.h how they hear of much at once
-//
-// Sees the device only through the public headers, so that it runs over the vendor's library too. Never
-// prints, never throws across the C API, keeps nothing in device memory. Lock order: growth, then zone, then
-// spans, then streams; at most the thread that grows holds two zones.
+// Pool: memory of one source, divided. It puts the parts together and routes a request to them; README.md has
+// the picture, the way of a request and the locks.
 #pragma once
 
-#include "pool/pool_impl.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pool/backing.h"
+#include "pool/caches.h"
+#include "pool/fast_path_switch.h"
+#include "pool/ladder.h"
+#include "pool/recycler.h"
+#include "pool/release_policy.h"
+#include "pool/reporting.h"
+#include "pool/resource.h"
+#include "pool/sleeper.h"
+
+namespace plat::pool {
+
+class Pool final : private SpaceWatcher {
+ public:
+  // A member of the family; what is used counts in `first`, if there is one before it. The fast path is the
+  // handle's, or one that nobody looks at.
+  Pool(const plat_pool_options& options, std::unique_ptr<Source> source, Family& family, Pool* first,
+       FastPath& path);
+  ~Pool() override;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  // Threads and other pools may find it from now on.
+  void open();
+  // Everything goes back, live blocks included.
+  plat_pool_status close();
+
+  // A small block that no thread cache had at hand, or a large one.
+  plat_pool_status allocate(const Request& request, void** address);
+  // The caller has found that the address is in the space.
+  plat_pool_status release(Space& space, void* address, plat_stream stream);
+  // What is left of a free once tools have heard of it.
+  plat_pool_status release_unheard(Space& space, void* address, plat_stream stream);
+  // Large blocks out of memory that is there and with nobody in the way. False, and nothing happened, when
+  // anything is out of the ordinary.
+  bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address);
+  bool release_at_once(void* address, plat_stream stream);
+
+  plat_pool_status use_on(void* address, plat_stream stream);
+  plat_pool_status forget_stream(plat_stream stream);
+  plat_pool_status resize(void* address, uint64_t bytes);
+  plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail);
+  plat_pool_status name_block(void* address, const char* name);
+  void add_stats(plat_pool_stats& stats);
+  void add_tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved);
+  void flush_thread() {
+    if (options_.thread_cache != 0) caches_.flush_mine();
+  }
+  // What nobody uses goes back until `keep_bytes` are held; false when the device refused. The growth lock is
+  // held.
+  bool shrink(uint64_t keep_bytes);
+  // The same of everything, after waiting for the streams.
+  void give_up_all_idle();
+  // Every block is freed. The growth lock is held, and no thread keeps blocks.
+  void reset();
+
+  // Pages for a helper that maps them itself (the KV cache). All or none.
+  plat_pool_status take_pages(size_t count, std::vector<void*>& pages);
+  void give_pages(std::vector<void*>& pages);
+
+  // PLAT_POOL_INVALID, and said, for a stream that never was.
+  plat_pool_status check_stream(plat_stream stream);
+  Space* space_at(const void* address) const { return index_.find(address); }
+  bool is_asleep() const { return zones_.large().is_asleep(); }
+  const plat_pool_options& options() const { return options_; }
+  const std::string& name() const { return name_; }
+  Source& source() const { return *source_; }
+  Family& family() { return family_; }
+  Backing& backing() { return backing_; }
+  Caches& caches() { return caches_; }
+  Reporting& reporting() { return reporting_; }
+  Sleeper& sleeper() { return sleeper_; }
+
+ private:
+  void space_added(Space& space) override;
+  void space_removed(Space& space) override { reporting_.space_removed(space); }
+  uint64_t segment_bytes(uint64_t bytes) const;
+  uint32_t granules_of(uint64_t bytes) const;
+  uint32_t class_of(const Request& request) const;
+  plat_pool_status check(const Request& request) const;
+  plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
+  plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
+  void* take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
+  Zone& large_zone_for(const Request& request);
+
+  std::string name_;
+  plat_pool_options options_;
+  const std::unique_ptr<Source> source_;
+  const uint32_t tail_;
+  Family& family_;
+  Pool* const first_;
+  SpaceIndex index_;
+  Streams streams_;
+  Uses uses_;
+  Zones zones_;
+  Caches caches_;
+  Reporting reporting_;
+  FastPathSwitch fast_;
+  Backing backing_;
+  Recycler recycler_;
+  ReleasePolicy policy_;
+  Ladder ladder_;
+  Sleeper sleeper_;
+  bool closed_ = false;
+};
+
+}  // namespace plat::pool

@@ -31,7 +31,7 @@ Word& word() {
 // The thread's way to small blocks leads past every check, so it is closed; the number goes where the system
 // does not clear it.
 void begin_child() {
-  hot_lane = HotLane{};
+  ready_cache = ReadyCache{};
   word().store(0, std::memory_order_relaxed);
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "plat/pool.h"
-#include "pool/front.h"
+#include "pool/fast_path.h"
 #include "pool/process.h"
 
 namespace plat::pool {
@@ -24,19 +24,34 @@ struct Request {
 // Leaves the sentence that plat_pool_last_error() tells, and returns the status.
 plat_pool_status report(plat_pool_status status, std::string_view sentence);
 const char* last_error();
+// The caller's options, or those of plat_pool_options_init; PLAT_POOL_INVALID, and said, when one is wrong.
+plat_pool_status settle_options(const char* call, const plat_pool_options* options,
+                                plat_pool_options* chosen);
 
 }  // namespace plat::pool
 
 // The C handle is the interface itself.
 struct plat_pool {
   using Request = plat::pool::Request;
-  plat::pool::Front front;
-  const plat::pool::ProcessStamp made;  // nothing but the front is touched in another process
+  plat::pool::FastPath fast;
+  const plat::pool::ProcessStamp made;  // nothing but the fast path is touched in another process
   virtual ~plat_pool() = default;
   // Before the end, which cannot fail: gives back what it holds.
   virtual plat_pool_status close() { return PLAT_POOL_OK; }
-  virtual plat_pool_status allocate(const Request& request, void** address) = 0;
-  virtual plat_pool_status release(void* address, plat_stream stream) = 0;
+  // For callers that have not looked at the fast path, which decorators never open.
+  plat_pool_status allocate(const Request& request, void** address) {
+    if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE) {
+      *address = fast.pop(request.bytes, request.stream);
+      if (*address != nullptr) return PLAT_POOL_OK;
+    }
+    return allocate_otherwise(request, address);
+  }
+  plat_pool_status release(void* address, plat_stream stream) {
+    return fast.push(address, stream) ? PLAT_POOL_OK : release_otherwise(address, stream);
+  }
+  // For those that have.
+  virtual plat_pool_status allocate_otherwise(const Request& request, void** address) = 0;
+  virtual plat_pool_status release_otherwise(void* address, plat_stream stream) = 0;
   virtual plat_pool_status use_on(void* address, plat_stream stream) = 0;
   virtual plat_pool_status forget_stream(plat_stream stream) = 0;
   virtual plat_pool_status resize(void* address, uint64_t bytes) = 0;

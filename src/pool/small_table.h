@@ -2,7 +2,7 @@
 // block starts there, so that a free of anything else is noticed: a second free, an address inside a block, a
 // block that a thread cache holds.
 //
-// One record for each chunk of 32 KiB has both, so that a free touches one line of it, however many blocks
+// One record for each slice of 32 KiB has both, so that a free touches one line of it, however many blocks
 // there are. A mark is a byte of its own: setting and clearing it needs no locked instruction. Classes with
 // too many blocks for the record have an array of marks beside it, one for every 64 bytes, of which all
 // classes are multiples: only those of starts are ever set.
@@ -38,7 +38,7 @@ Lazy<T> zeroed(uint64_t count) {
   return Lazy<T>(static_cast<T*>(memory));
 }
 
-inline constexpr uint32_t kChunkShift = 15;
+inline constexpr uint32_t kSliceShift = 15;
 
 class SmallTable {
  public:
@@ -52,46 +52,46 @@ class SmallTable {
   };
 
   // Throws std::bad_alloc.
-  explicit SmallTable(uint64_t bytes) : chunks_(zeroed<Chunk>((bytes >> kChunkShift) + 1)) {}
+  explicit SmallTable(uint64_t bytes) : slices_(zeroed<Slice>((bytes >> kSliceShift) + 1)) {}
   SmallTable(const SmallTable&) = delete;
   SmallTable& operator=(const SmallTable&) = delete;
 
   // A span comes or goes; offsets are from the start of the space. Throws std::bad_alloc.
   void add(uint64_t offset, uint32_t index, uint32_t span) {
-    if (is_fine(index)) chunks_[offset >> kChunkShift].more.store(new_array(), std::memory_order_relaxed);
+    if (is_fine(index)) slices_[offset >> kSliceShift].more.store(new_array(), std::memory_order_relaxed);
     set(offset, index, ((span + 1) << kIndexBits) | index);
   }
   void remove(uint64_t offset, uint32_t index) {
     set(offset, index, 0);
-    if (is_fine(index)) spare_.push_back(chunks_[offset >> kChunkShift].more.load());
+    if (is_fine(index)) spare_.push_back(slices_[offset >> kSliceShift].more.load());
   }
 
   Entry entry(uint64_t offset) const {
-    return Entry{chunks_[offset >> kChunkShift].entry.load(std::memory_order_acquire)};
+    return Entry{slices_[offset >> kSliceShift].entry.load(std::memory_order_acquire)};
   }
   // The mark of a live block, to be cleared when it goes; null when no live block starts there.
   Mark* find(uint64_t offset, uint32_t index) const {
-    Mark* const mark = place(offset, index);
+    Mark* const mark = mark_at(offset, index);
     return mark != nullptr && mark->load(std::memory_order_relaxed) != 0 ? mark : nullptr;
   }
   // Null where no block of the class can start.
-  Mark* place(uint64_t offset, uint32_t index) const {
-    Chunk& chunk = chunks_[offset >> kChunkShift];
+  Mark* mark_at(uint64_t offset, uint32_t index) const {
+    Slice& slice = slices_[offset >> kSliceShift];
     if (is_fine(index)) {
       if (offset % kUnit != 0) return nullptr;
-      return chunk.more.load(std::memory_order_relaxed) + (offset & (kFineSpan - 1)) / kUnit;
+      return slice.more.load(std::memory_order_relaxed) + (offset & (kFineSpan - 1)) / kUnit;
     }
     const Shape& shape = kShapes[index];
     const uint32_t inside = static_cast<uint32_t>(offset) & shape.mask;
     const auto number = static_cast<uint32_t>((uint64_t{inside} * shape.reciprocal) >> 32);
     if (number * shape.bytes != inside || number >= shape.count) return nullptr;
-    return &chunk.marks[number];
+    return &slice.marks[number];
   }
   static void open(Mark& mark) { mark.store(1, std::memory_order_relaxed); }
   static void close(Mark& mark) { mark.store(0, std::memory_order_relaxed); }
 
   uint64_t bookkeeping_bytes(uint64_t backed_bytes) const {
-    return (backed_bytes >> kChunkShift) * sizeof(Chunk) + made_.size() * (kFineSpan / kUnit);
+    return (backed_bytes >> kSliceShift) * sizeof(Slice) + made_.size() * (kFineSpan / kUnit);
   }
 
  private:
@@ -101,15 +101,15 @@ class SmallTable {
   static constexpr uint32_t kMarks = 20;
   static_assert(span_bytes(kCoarse) / class_bytes(kCoarse) <= kMarks);
   static constexpr uint32_t kFineSpan = span_bytes(0);
-  static_assert(kFineSpan == 1u << kChunkShift && span_bytes(kCoarse) == kFineSpan);
+  static_assert(kFineSpan == 1u << kSliceShift && span_bytes(kCoarse) == kFineSpan);
   static constexpr uint32_t kUnit = 64;
 
-  struct Chunk {
+  struct Slice {
     std::atomic<Mark*> more;  // of fine classes, or what was left here by one
     std::atomic<uint32_t> entry;
     std::array<Mark, kMarks> marks;  // by the number of the block in its span
   };
-  static_assert(sizeof(Chunk) == 32, "two to a line");
+  static_assert(sizeof(Slice) == 32, "two to a line");
 
   struct Shape {
     uint32_t reciprocal;  // instead of a division: what rounds it up is too little to matter inside a span
@@ -127,10 +127,10 @@ class SmallTable {
 
   static bool is_fine(uint32_t index) { return index < kCoarse; }
   void set(uint64_t offset, uint32_t index, uint32_t word) {
-    for (uint64_t end = offset + span_bytes(index); offset < end; offset += uint64_t{1} << kChunkShift) {
-      Chunk& chunk = chunks_[offset >> kChunkShift];
-      for (Mark& mark : chunk.marks) mark.store(0, std::memory_order_relaxed);
-      chunk.entry.store(word, std::memory_order_release);
+    for (uint64_t end = offset + span_bytes(index); offset < end; offset += uint64_t{1} << kSliceShift) {
+      Slice& slice = slices_[offset >> kSliceShift];
+      for (Mark& mark : slice.marks) mark.store(0, std::memory_order_relaxed);
+      slice.entry.store(word, std::memory_order_release);
     }
   }
   Mark* new_array() {
@@ -147,7 +147,7 @@ class SmallTable {
     return array;
   }
 
-  Lazy<Chunk> chunks_;
+  Lazy<Slice> slices_;
   std::vector<std::unique_ptr<Mark[]>> made_;
   std::vector<Mark*> spare_;
 };

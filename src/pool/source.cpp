@@ -22,13 +22,13 @@ bool Source::taken(const char* call, int code) {
   return code == ACL_SUCCESS;
 }
 
-Got Source::failed(const char* call, int code) {
+Outcome Source::failed(const char* call, int code) {
   const char* text = aclGetRecentErrMsg();
   error() =
       fmt::format("{} returned {}{}{}", call, code, text != nullptr ? ": " : "", text != nullptr ? text : "");
   const bool memory = code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_DEVICE_OOM ||
                       code == ACL_ERROR_BAD_ALLOC || code == ACL_ERROR_RT_RESOURCE_ALLOC_FAIL;
-  return memory ? Got::kNoMemory : Got::kError;
+  return memory ? Outcome::kNoMemory : Outcome::kFailed;
 }
 
 namespace {
@@ -50,25 +50,25 @@ class VmmSource final : public Source {
     if (aclrtGetMemInfo(ACL_HBM_MEM, &free, &total) == ACL_SUCCESS) total_bytes_ = total;
   }
   bool has_pages() const override { return true; }
-  Got reserve(uint64_t bytes, void** base) override {
+  Outcome reserve(uint64_t bytes, void** base) override {
     const aclError code = aclrtReserveMemAddress(base, bytes, 0, nullptr, 0);
-    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtReserveMemAddress", code);
+    return code == ACL_SUCCESS ? Outcome::kDone : failed("aclrtReserveMemAddress", code);
   }
   bool unreserve(void* base) override {
     return taken("aclrtReleaseMemAddress", aclrtReleaseMemAddress(base));
   }
-  Got create_page(void** page) override {
+  Outcome create_page(void** page) override {
     const aclError code = aclrtMallocPhysical(page, kPageBytes, &prop_, 0);
-    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMallocPhysical", code);
+    return code == ACL_SUCCESS ? Outcome::kDone : failed("aclrtMallocPhysical", code);
   }
   bool destroy_page(void* page) override { return taken("aclrtFreePhysical", aclrtFreePhysical(page)); }
-  Got map_page(void* address, void* page) override {
+  Outcome map_page(void* address, void* page) override {
     const aclError code = aclrtMapMem(address, kPageBytes, 0, page, 0);
-    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtMapMem", code);
+    return code == ACL_SUCCESS ? Outcome::kDone : failed("aclrtMapMem", code);
   }
-  Got unmap_page(void* address) override {
+  Outcome unmap_page(void* address) override {
     const aclError code = aclrtUnmapMem(address);
-    return code == ACL_SUCCESS ? Got::kYes : failed("aclrtUnmapMem", code);
+    return code == ACL_SUCCESS ? Outcome::kDone : failed("aclrtUnmapMem", code);
   }
   uint64_t total_bytes() const override { return total_bytes_; }
 
@@ -86,7 +86,7 @@ class BlockSource final : public Source {
   }
   // Device calls add 32 bytes behind what they are asked for, where the product has such tails. Nothing but
   // the tail of the last block ever lies there, and with them a chunk takes whole pages and no page more.
-  Got create_block(uint64_t bytes, void** base) override {
+  Outcome create_block(uint64_t bytes, void** base) override {
     const OnDevice here(device_);
     bytes = asked_bytes(bytes);
     aclError code = ACL_SUCCESS;
@@ -108,7 +108,7 @@ class BlockSource final : public Source {
         code = aclrtMalloc(base, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
         call = "aclrtMalloc";
     }
-    return code == ACL_SUCCESS ? Got::kYes : failed(call, code);
+    return code == ACL_SUCCESS ? Outcome::kDone : failed(call, code);
   }
   uint64_t asked_bytes(uint64_t bytes) const override {
     return on_device_ && tail_bytes_ >= kAdded ? bytes - kAdded : bytes;
@@ -132,14 +132,14 @@ class CallerSource final : public Source {
     const auto start = reinterpret_cast<uint64_t>(base);
     largest_alignment_ = std::min(kPageBytes, start & (~start + 1));
   }
-  Got create_block(uint64_t bytes, void** base) override {
+  Outcome create_block(uint64_t bytes, void** base) override {
     if (taken_ || bytes > bytes_) {
       error() = fmt::format("the caller's range of {} is all there is", format_bytes(bytes_));
-      return Got::kNoMemory;
+      return Outcome::kNoMemory;
     }
     taken_ = true;
     *base = base_;
-    return Got::kYes;
+    return Outcome::kDone;
   }
   bool destroy_block(void*) override { return taken_ = false, true; }
 

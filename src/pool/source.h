@@ -12,7 +12,7 @@
 
 namespace plat::pool {
 
-enum class Got { kYes, kNoMemory, kError };
+enum class Outcome { kDone, kNoMemory, kFailed };
 
 class Source {
  public:
@@ -20,15 +20,15 @@ class Source {
 
   // Page sources: address space, pages, and mappings between them.
   virtual bool has_pages() const { return false; }
-  virtual Got reserve(uint64_t, void**) { return Got::kError; }
+  virtual Outcome reserve(uint64_t, void**) { return Outcome::kFailed; }
   virtual bool unreserve(void*) { return false; }
-  virtual Got create_page(void**) { return Got::kError; }
+  virtual Outcome create_page(void**) { return Outcome::kFailed; }
   virtual bool destroy_page(void*) { return false; }
-  virtual Got map_page(void*, void*) { return Got::kError; }
-  virtual Got unmap_page(void*) { return Got::kError; }
+  virtual Outcome map_page(void*, void*) { return Outcome::kFailed; }
+  virtual Outcome unmap_page(void*) { return Outcome::kFailed; }
 
   // Block sources: whole blocks that are given back whole.
-  virtual Got create_block(uint64_t, void**) { return Got::kError; }
+  virtual Outcome create_block(uint64_t, void**) { return Outcome::kFailed; }
   virtual bool destroy_block(void*) { return false; }
   // How much of a block is asked for by name; the device adds the rest.
   virtual uint64_t asked_bytes(uint64_t bytes) const { return bytes; }
@@ -36,6 +36,8 @@ class Source {
   // Bytes of the device, for sizing the address space; 0 when unknown.
   virtual uint64_t total_bytes() const { return 0; }
   virtual Events& events() { return *events_; }
+  // Whether it is memory of a device that has other kinds, too.
+  virtual bool is_of_a_device() const { return true; }
   bool on_device() const { return on_device_; }
   uint64_t start_alignment() const { return start_alignment_; }
   // Requests for a larger one cannot be served.
@@ -49,7 +51,7 @@ class Source {
   static std::unique_ptr<Source> create(plat_pool_options& options, std::string* why);
 
  protected:
-  Got failed(const char* call, int code);
+  Outcome failed(const char* call, int code);
   bool taken(const char* call, int code);  // back by the device
   bool on_device_ = true;
   uint64_t start_alignment_ = 64;

@@ -19,31 +19,31 @@ class Zone;
 
 // Starts: which block starts at an offset. The first that comes to a page has its word in a table of pages,
 // which is so small that it stays in the processor's cache, and where blocks are long no other comes; others
-// have theirs in a table of chunks, in each of which one block starts at most.
+// have theirs in a table of slices, in each of which one block starts at most.
 class Starts {
  public:
   Starts() = default;
-  Starts(uint64_t bytes, uint32_t chunk_shift)
+  Starts(uint64_t bytes, uint32_t slice_shift)
       : pages_(zeroed<uint32_t>(bytes / kPageBytes + 1)),
-        chunks_(zeroed<uint32_t>((bytes >> chunk_shift) + 1)),
-        chunk_shift_(chunk_shift) {}
+        slices_(zeroed<uint32_t>((bytes >> slice_shift) + 1)),
+        slice_shift_(slice_shift) {}
 
   void put(uint64_t offset, uint32_t block) {
     uint32_t& page = pages_[offset / kPageBytes];
-    (page == 0 ? page : chunks_[offset >> chunk_shift_]) = block + 1;
+    (page == 0 ? page : slices_[offset >> slice_shift_]) = block + 1;
   }
   void drop(uint64_t offset, uint32_t block) {
     uint32_t& page = pages_[offset / kPageBytes];
-    (page == block + 1 ? page : chunks_[offset >> chunk_shift_]) = 0;
+    (page == block + 1 ? page : slices_[offset >> slice_shift_]) = 0;
   }
   // The two blocks that may start there; kNoBlock for none.
   uint32_t in_page(uint64_t offset) const { return pages_[offset / kPageBytes] - 1; }
-  uint32_t in_chunk(uint64_t offset) const { return chunks_[offset >> chunk_shift_] - 1; }
+  uint32_t in_slice(uint64_t offset) const { return slices_[offset >> slice_shift_] - 1; }
 
  private:
   Lazy<uint32_t> pages_;
-  Lazy<uint32_t> chunks_;
-  uint32_t chunk_shift_ = 0;
+  Lazy<uint32_t> slices_;
+  uint32_t slice_shift_ = 0;
 };
 
 struct Space {
@@ -86,9 +86,18 @@ class SpaceIndex {
   Space* find(const void* address) const {
     for (;;) {
       const uint64_t turn = turn_.load(std::memory_order_acquire);
-      Space* const space = look(address);
+      Space* const space = find_in_table(address);
       if (turn % 2 == 0 && turn_.load(std::memory_order_relaxed) == turn) return space;
     }
+  }
+  // Of a block that is cut from a span, live or not.
+  SmallTable::Mark* mark_at(const void* address, uint32_t index) const {
+    const Space& space = *find(address);
+    return space.small->mark_at(space.offset_of(address), index);
+  }
+  uint32_t span_at(const void* address) const {
+    const Space& space = *find(address);
+    return space.small->entry(space.offset_of(address)).span();
   }
   // Throws std::bad_alloc, and then nothing happened; never after make_room(), by whoever keeps others away.
   void add(Space* space);
@@ -125,7 +134,7 @@ class SpaceIndex {
     std::unique_ptr<Entry[]> entries;
   };
   static constexpr size_t kScan = 4;
-  Space* look(const void* address) const {
+  Space* find_in_table(const void* address) const {
     const Table* table = table_;
     const size_t size = table != nullptr ? table->size : 0;
     // Most pools have two or three spaces: a scan in order of creation beats a search.

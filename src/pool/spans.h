@@ -40,7 +40,7 @@ class Spans {
   uint32_t stow(uint32_t index, void** blocks, uint32_t count);
   // The depot is emptied into `out`; each must be given back now.
   void unstow(uint32_t index, std::vector<void*>& out);
-  // A block comes back; the span is told by the chunk table. Returns a span that is now empty and should go,
+  // A block comes back; the span is told by the small table. Returns a span that is now empty and should go,
   // or kNoSpan.
   // `*twice` is set when the block was free already or is no block.
   uint32_t give(uint32_t span, void* address, bool* twice);

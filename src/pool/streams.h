@@ -28,9 +28,8 @@ class Streams {
   static constexpr uint16_t kNoStream = UINT16_MAX - 1;  // it never was, or is gone
   static bool is_domain(uint16_t domain) { return domain <= kMax; }
 
+  explicit Streams(Events& events) : events_(&events) {}
   ~Streams();
-  // Before the first stream.
-  void use(Events& events) { events_ = &events; }
   // The domain of a stream that shall use memory, 0 for none. Not a domain when there is none for it.
   uint16_t domain_of(plat_stream stream) {
     if (stream == nullptr) return 0;
@@ -42,10 +41,10 @@ class Streams {
   // The domain of a stream that has used memory; 0 when it has finished. With too many streams it waits for
   // this one; kTooMany when it cannot be waited for, kNoStream when it never was.
   uint16_t domain_to_free_on(plat_stream stream);
-  // The batch that a free on the domain joins now.
-  uint32_t mark(uint16_t domain) {
+  // The batch that a free on the domain joins.
+  uint32_t join_batch(uint16_t domain) {
     Entry& entry = entries_[domain - 1];
-    // In this order a batch that closes in between leaves the mark behind, which costs an event and never
+    // In this order a batch that closes in between leaves the flag behind, which costs an event and never
     // loses a block.
     const uint32_t batch = entry.batch.load(std::memory_order_acquire);
     if (!entry.dirty.load(std::memory_order_relaxed)) entry.dirty.store(true, std::memory_order_release);
@@ -68,6 +67,7 @@ class Streams {
   // on it up to `*batch` is nobody's then. vacate() gives the domain to the next stream.
   uint16_t finish(plat_stream stream, uint32_t* batch);
   void vacate(uint16_t domain);
+  bool wait_for(plat_stream stream) { return events_->wait_for_stream(stream); }
   // Whether the stream is one that the pool has met, or is there now.
   bool knows(plat_stream stream);
 
@@ -94,7 +94,7 @@ class Streams {
   bool record(Entry& entry, uint32_t batch);
   void* new_event();
 
-  Events* events_ = nullptr;
+  Events* const events_;
   std::mutex mutex_;  // guards pending, spare_events_ and former_, and adding
   std::atomic<uint16_t> count_{0};
   std::array<Entry, kMax> entries_;

@@ -4,12 +4,12 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "pool/pool_impl.h"
+#include "pool/pool.h"
 #include "pool/process.h"
 
 namespace plat::pool {
 
-constinit thread_local HotLane hot_lane;
+constinit thread_local ReadyCache ready_cache;
 
 namespace {
 
@@ -26,19 +26,20 @@ constinit thread_local bool ended = false;  // what outlives the caches of a thr
 struct ThreadCaches {
   std::vector<std::unique_ptr<ThreadCache>> caches;
   ~ThreadCaches() {
-    hot_lane = HotLane{};
+    ready_cache = ReadyCache{};
     ended = true;
     Registry& all = registry();
     std::lock_guard guard(all.mutex);
     for (auto& cache : caches)
-      if (auto pool = all.pools.find(cache->pool_id); pool != all.pools.end()) pool->second->retire(*cache);
+      if (auto pool = all.pools.find(cache->pool_id); pool != all.pools.end())
+        pool->second->caches().retire(*cache);
   }
 };
 thread_local ThreadCaches thread_caches;
 
 }  // namespace
 
-Lane::Lane(plat_stream stream) : stream_(stream) {
+StreamCache::StreamCache(plat_stream stream) : stream_(stream) {
   uint32_t total = 0;
   for (uint32_t index = 0; index < kClasses; ++index) total += cache_capacity(index);
   items_ = std::make_unique<Item[]>(total);
@@ -50,7 +51,7 @@ Lane::Lane(plat_stream stream) : stream_(stream) {
   }
 }
 
-uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
+uint32_t StreamCache::drain(uint32_t index, uint32_t count, void** out) {
   Stack& stack = stacks_[index];
   const uint32_t have = stack.count.load(std::memory_order_relaxed);
   count = std::min(count, have);
@@ -60,43 +61,45 @@ uint32_t Lane::drain(uint32_t index, uint32_t count, void** out) {
   return count;
 }
 
-uint64_t Lane::cached_bytes() const {
+uint64_t StreamCache::cached_bytes() const {
   uint64_t bytes = 0;
   for (uint32_t index = 0; index < kClasses; ++index)
     bytes += uint64_t{stacks_[index].count.load(std::memory_order_relaxed)} * class_bytes(index);
   return bytes;
 }
 
-uint64_t Lane::cached_blocks() const {
+uint64_t StreamCache::cached_blocks() const {
   uint64_t blocks = 0;
   for (const Stack& stack : stacks_) blocks += stack.count.load(std::memory_order_relaxed);
   return blocks;
 }
 
-ThreadCache* thread_cache_of(Pool& pool) {
+ThreadCache* thread_cache_of(Caches& caches) {
   if (ended) return nullptr;
   for (auto& cache : thread_caches.caches)
-    if (cache->pool_id == pool.id()) return cache.get();
+    if (cache->pool_id == caches.id()) return cache.get();
   auto cache = std::make_unique<ThreadCache>();
-  cache->pool_id = pool.id();
+  cache->pool_id = caches.id();
   thread_caches.caches.push_back(std::move(cache));
-  pool.enlist(*thread_caches.caches.back());
+  caches.enlist(*thread_caches.caches.back());
   return thread_caches.caches.back().get();
 }
 
-uint64_t announce_pool(Pool& pool) {
+uint64_t next_pool_id() {
   static std::atomic<uint64_t> last{0};  // of all processes: a child still has caches of its parent's pools
-  Registry& all = registry();
-  std::lock_guard guard(all.mutex);
-  const uint64_t id = ++last;
-  all.pools[id] = &pool;
-  return id;
+  return ++last;
 }
 
-void forget_pool(Pool& pool) {
+void announce_pool(uint64_t id, Pool& pool) {
   Registry& all = registry();
   std::lock_guard guard(all.mutex);
-  all.pools.erase(pool.id());
+  all.pools[id] = &pool;
+}
+
+void forget_pool(uint64_t id) {
+  Registry& all = registry();
+  std::lock_guard guard(all.mutex);
+  all.pools.erase(id);
 }
 
 void for_other_pools(Pool& pool, void (*visit)(Pool& other, Pool& asking)) {

@@ -16,18 +16,21 @@
 
 namespace plat::pool {
 
+class Caches;
 class Pool;
 class Zone;
 
 // The stacks for one stream of one pool.
-class Lane {
+class StreamCache {
  public:
   struct Item {
     void* address;
     SmallTable::Mark* mark;  // beside it, so that handing it out again needs no search
   };
 
-  explicit Lane(plat_stream stream);
+  static constexpr uint32_t kMost = 64;  // of a class
+
+  explicit StreamCache(plat_stream stream);
   // The address is null when there is none.
   Item pop(uint32_t index) {
     Stack& stack = stacks_[index];
@@ -67,31 +70,34 @@ class Lane {
   std::unique_ptr<Item[]> items_;
 };
 
-// All lanes of a thread for one pool, and the thread's share of the arenas.
+// What a thread keeps of one pool, and which zone it takes middling blocks from.
 struct ThreadCache {
   uint64_t pool_id = 0;
-  std::vector<std::unique_ptr<Lane>> lanes;
-  uint32_t contention = 0;  // times the thread found the large zone taken
-  uint32_t shard = 0;       // 0: the large zone; else a zone of its own, plus one
+  std::vector<std::unique_ptr<StreamCache>> of_streams;
+  uint32_t contention = 0;  // times the thread found the common zone taken
+  uint32_t zone = 0;        // 0: the common one; else the number of its own
   uint64_t flush_seen = 0;
 };
 
-// What the fast path looks at: the lane of the last call, valid while its key is the pool's.
-struct HotLane {
+// What the fast path looks at: the cache of the last call, valid while its key is the pool's.
+struct ReadyCache {
   uint64_t key = 0;
   plat_stream stream = nullptr;
-  Lane* lane = nullptr;
-  Zone* shard = nullptr;  // the thread's own zone for middling blocks, if it has one
+  StreamCache* cache = nullptr;
+  Zone* own_zone = nullptr;  // the thread's own zone for middling blocks, if it has one
 };
-extern constinit thread_local HotLane hot_lane __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ReadyCache ready_cache __attribute__((tls_model("initial-exec")));
 
 // The calling thread's cache for a pool, created when missing. Null when the thread is ending.
-ThreadCache* thread_cache_of(Pool& pool);
+ThreadCache* thread_cache_of(Caches& caches);
+
+// A number for a new pool, under which threads know it.
+uint64_t next_pool_id();
+// The pool is there: threads that end find it, and so do others on its device that run out of memory.
+void announce_pool(uint64_t id, Pool& pool);
 // The pool goes: no thread may return blocks to it any more.
-void forget_pool(Pool& pool);
-// A new pool: its number, under which threads find it.
-uint64_t announce_pool(Pool& pool);
-// Calls back with every other live pool on the device, each kept alive during the call.
+void forget_pool(uint64_t id);
+// Calls back with every other live pool, each kept alive during the call.
 void for_other_pools(Pool& pool, void (*visit)(Pool& other, Pool& asking));
 
 }  // namespace plat::pool

@@ -21,7 +21,7 @@ class Trace final : public Decorator {
  public:
   Trace(plat_pool* upstream, std::FILE* file) : Decorator(upstream), file_(file) {}
   ~Trace() override { std::fclose(file_); }
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     const plat_pool_status status = upstream_->allocate(request, address);
     if (status != PLAT_POOL_OK) return status;
     if (upstream_->on_host(*address)) return status;
@@ -30,7 +30,7 @@ class Trace final : public Decorator {
     line('a', next_id_, request.bytes, request.stream);
     return status;
   }
-  plat_pool_status release(void* address, plat_stream stream) override {
+  plat_pool_status release_otherwise(void* address, plat_stream stream) override {
     std::unordered_map<void*, Block>::node_type block;
     {
       // Written before the block can come back to another thread under the same address.
@@ -123,7 +123,7 @@ class Trace final : public Decorator {
 class Faults final : public Decorator {
  public:
   Faults(plat_pool* upstream, uint64_t nth, uint64_t every) : Decorator(upstream), nth_(nth), every_(every) {}
-  plat_pool_status allocate(const Request& request, void** address) override {
+  plat_pool_status allocate_otherwise(const Request& request, void** address) override {
     const uint64_t now = ++count_;
     if (now == nth_ || (every_ != 0 && now > nth_ && (now - nth_) % every_ == 0))
       return report(PLAT_POOL_QUOTA, fmt::format("allocation {} fails because the fault plan says so", now));

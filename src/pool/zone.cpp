@@ -29,7 +29,7 @@ Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
   Space* const gone = backed ? gone_space(bytes) : nullptr;
   if (gone != nullptr && gone->most_bytes / 2 <= bytes) return revive(*gone, base, bytes);
   // What may fail comes before the heap knows of the addresses: it must find a space for each.
-  auto space = std::make_unique<Space>(this, base, bytes, chunk_shift_, spans_ != nullptr, !backed);
+  auto space = std::make_unique<Space>(this, base, bytes, slice_shift_, spans_ != nullptr, !backed);
   spaces_.reserve(spaces_.size() + 1);
   space->first_granule = heap_.append(static_cast<uint32_t>(bytes >> core::kGranuleShift), backed);
   if (space->first_granule == UINT32_MAX) return gone != nullptr ? revive(*gone, base, bytes) : nullptr;
@@ -45,6 +45,100 @@ Space& Zone::search(uint32_t granule) const {
   return **(after - 1);
 }
 
+void Zone::cut_span(uint32_t index, uint32_t block) {
+  Space& space = space_of(heap_.block(block).start);
+  char* const base = space.address_of(heap_.block(block).start);
+  uint32_t span = kNoSpan;
+  try {
+    span = spans_->add(index, base, block);
+    space.small->add(space.offset_of(base), index, span);
+  } catch (...) {
+    if (span != kNoSpan) spans_->drop(span);
+    heap_.release(block);
+    throw;
+  }
+  open(block, span_bytes(index));
+}
+
+void Zone::drop_span(uint32_t id) {
+  const Span& span = spans_->at(id);
+  const uint32_t block = span.block;
+  Space& space = space_of(heap_.block(block).start);
+  space.small->remove(space.offset_of(span.base), span.index);
+  spans_->drop(id);
+  close(space, block);
+  heap_.release(block);
+}
+
+void Zone::put_back(uint32_t index, void* address, uint16_t domain, Streams& streams) {
+  const uint32_t span = index_.span_at(address);
+  // The batch is asked for under the lock: who settles it must find the block filed.
+  if (domain != 0) return spans_->defer(index, span, address, domain, streams.join_batch(domain));
+  bool twice = false;
+  const uint32_t empty = spans_->give(span, address, &twice);
+  if (empty != kNoSpan) drop_span(empty);
+}
+
+void Zone::reclaim_spans() {
+  std::vector<void*> stowed;
+  for (uint32_t index = 0; index < kClasses; ++index) {
+    spans_->unstow(index, stowed);
+    for (void* block : stowed) {
+      bool twice = false;
+      const uint32_t empty = spans_->give(index_.span_at(block), block, &twice);
+      if (empty != kNoSpan) drop_span(empty);
+    }
+  }
+  std::vector<uint32_t> spare;
+  spans_->spare(spare);
+  for (uint32_t span : spare) drop_span(span);
+}
+
+void Zone::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
+  heap_.settle(domain, batch, to, to_batch);
+  if (spans_ == nullptr) return;
+  std::vector<uint32_t> gone;
+  spans_->settle(domain, batch, to, to_batch, gone);
+  for (uint32_t span : gone)
+    if (spans_->at(span).free == spans_->at(span).total) drop_span(span);
+}
+
+void Zone::release_all() {
+  if (spans_ != nullptr) {
+    std::vector<uint32_t> all;
+    spans_->all(all);
+    for (uint32_t span : all) drop_span(span);
+    spans_->clear();
+    return;
+  }
+  std::vector<uint32_t> live;
+  for (uint32_t id = heap_.first_block(); id != core::kNoBlock; id = heap_.block(id).next)
+    if (heap_.block(id).state == core::BlockState::kLive) live.push_back(id);
+  for (uint32_t id : live) {
+    close(space_of(heap_.block(id).start), id);
+    heap_.release(id);
+  }
+}
+
+void Zone::list_live(const Space& space, std::vector<const void*>& out) {
+  if (spans_ == nullptr) {
+    for (uint32_t id = heap_.first_block(); id != core::kNoBlock; id = heap_.block(id).next)
+      if (heap_.block(id).state == core::BlockState::kLive && space.contains(address_of(id)))
+        out.push_back(address_of(id));
+    return;
+  }
+  std::vector<uint32_t> spans;
+  spans_->all(spans);
+  for (const uint32_t id : spans) {
+    const Span& span = spans_->at(id);
+    if (!space.contains(span.base)) continue;
+    for (uint32_t slot = 0; slot < span.total; ++slot) {
+      const char* const address = span.base + uint64_t{slot} * class_bytes(span.index);
+      if (space.small->find(space.offset_of(address), span.index)) out.push_back(address);
+    }
+  }
+}
+
 uint64_t Zone::table_bytes() const {
   uint64_t bytes = 0;
   for (const auto& space : spaces_) {
@@ -54,7 +148,7 @@ uint64_t Zone::table_bytes() const {
                                                        : 0;
     if (space->gone) continue;
     bytes += space->small != nullptr ? space->small->bookkeeping_bytes(backed)
-                                     : (backed >> chunk_shift_) * sizeof(uint32_t);
+                                     : (backed >> slice_shift_) * sizeof(uint32_t);
   }
   return bytes;
 }

@@ -11,22 +11,28 @@
 #include "pool/lock.h"
 #include "pool/space.h"
 #include "pool/spans.h"
+#include "pool/streams.h"
 
 namespace plat::pool {
 
 class Zone {
  public:
-  // Where blocks may be shorter than a chunk, chunks are granules. `tally` counts what is used of several
+  // Where blocks may be shorter than a slice, slices are granules. `tally` counts what is used of several
   // zones together.
-  Zone(uint16_t tag, bool with_spans, bool short_blocks, std::atomic<uint64_t>* tally)
-      : tally_(tally), tag_(tag), chunk_shift_(short_blocks ? core::kGranuleShift : kChunkShift) {
+  Zone(const SpaceIndex& index, uint16_t tag, bool with_spans, bool short_blocks,
+       std::atomic<uint64_t>* tally)
+      : index_(index),
+        tally_(tally),
+        tag_(tag),
+        slice_shift_(short_blocks ? core::kGranuleShift : kSliceShift) {
     if (with_spans) spans_ = std::make_unique<Spans>();
   }
-  // The least that a block may have: no two start in one chunk.
-  uint32_t least_granules() const { return 1u << (chunk_shift_ - core::kGranuleShift); }
+  // The least that a block may have: no two start in one slice.
+  uint32_t least_granules() const { return 1u << (slice_shift_ - core::kGranuleShift); }
 
   SpinLock& lock() { return lock_; }
   core::RangeHeap& heap() { return heap_; }
+  const core::RangeHeap& heap() const { return heap_; }
   Spans* spans() { return spans_.get(); }
   uint16_t tag() const { return tag_; }
 
@@ -78,7 +84,7 @@ class Zone {
     };
     uint32_t block = space.starts.in_page(offset);
     if (starts_there(block)) return block;
-    block = space.starts.in_chunk(offset);
+    block = space.starts.in_slice(offset);
     return starts_there(block) ? block : core::kNoBlock;
   }
   uint64_t asked(uint32_t block) const {
@@ -88,6 +94,20 @@ class Zone {
     heap_.block(block).free_prev = static_cast<uint32_t>(bytes);
     heap_.block(block).free_next = static_cast<uint32_t>(bytes >> 32);
   }
+
+  // Where spans are: one is made of a block, or given up; a block of one comes back, and waits for the stream
+  // of its domain; the blocks that threads returned, and spans that are empty, are given up.
+  void cut_span(uint32_t index, uint32_t block);
+  void drop_span(uint32_t span);
+  void put_back(uint32_t index, void* address, uint16_t domain, Streams& streams);
+  void reclaim_spans();
+
+  // What was freed on a domain in a batch up to `batch` becomes another's, or nobody's.
+  void settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
+  // Every block is freed.
+  void release_all();
+  // The addresses of live blocks in a space.
+  void list_live(const Space& space, std::vector<const void*>& out);
 
   void*& page(uint32_t page_index) {
     const Space& space = space_of(page_index * heap_.page());
@@ -121,6 +141,7 @@ class Zone {
     if (tally_ != nullptr && !is_asleep())
       tally_->fetch_add(granules << core::kGranuleShift, std::memory_order_relaxed);
   }
+  const SpaceIndex& index_;
   SpinLock lock_;
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
@@ -130,7 +151,7 @@ class Zone {
   uint64_t live_blocks_ = 0;
   std::atomic<uint64_t>* const tally_;
   const uint16_t tag_;
-  const uint32_t chunk_shift_;
+  const uint32_t slice_shift_;
 };
 
 }  // namespace plat::pool

@@ -1,6 +1,6 @@
 // What a tool of mstx hears of a pool. The program is the tool itself: one that exports this symbol is found
 // when no other is named.
-#include "pool/batch.h"
+#include "pool/tool_batch.h"
 #include "unit/mstx/fake_tool.h"
 #include "unit/pool/pool_fixture.h"
 
@@ -119,16 +119,16 @@ TEST_F(ToolTest, HearsAtOnceOfWhatHappensInAnInterlude) {
   create();
   auto& books = Tool::books;
   void* blocks[] = {take(3_MiB), take(100), take(5_MiB)};
-  plat::pool::Batch batch;
+  plat::pool::ToolBatch batch;
   {
-    const plat::pool::Quiet quiet;
-    const plat::pool::Interlude interlude;
+    const plat::pool::ToolSilence quiet;
+    const plat::pool::OutsideBatch interlude;
     EXPECT_EQ(plat_pool_free(pool, blocks[0]), PLAT_POOL_OK);
     EXPECT_EQ(plat_pool_free(pool, blocks[1]), PLAT_POOL_OK);
     EXPECT_EQ(stats().live_blocks, 1u) << "free, and not only noted";
     EXPECT_EQ(books.regions.size(), 1u);
   }
-  EXPECT_FALSE(plat::pool::Quiet::on());
+  EXPECT_FALSE(plat::pool::ToolSilence::on());
   EXPECT_EQ(plat_pool_free(pool, blocks[2]), PLAT_POOL_OK);
   EXPECT_EQ(books.regions.size(), 1u) << "the batch goes on";
   EXPECT_EQ(batch.finish(), PLAT_POOL_OK);

@@ -1,10 +1,10 @@
-// Batch: while it lives, what its thread allocates and frees is told to tools together. Blocks that are freed
-// come back when it ends, after the tool has heard: before that, nobody else can have them. Quiet: while it
-// lives, tools hear nothing of what its thread allocates and frees, because somebody else tells them.
-// Interlude: while it lives, there is neither. What a callback does is the program's own affair, and what it
-// frees must be free when it returns.
+// ToolBatch: while it lives, what its thread allocates and frees is told to tools together. Blocks that are
+// freed come back when it ends, after the tool has heard: before that, nobody else can have them.
+// ToolSilence: while it lives, tools hear nothing of what its thread allocates and frees, because somebody
+// else tells them. OutsideBatch: while it lives, there is neither. What a callback does is the program's own
+// affair, and what it frees must be free when it returns.
 //
-// Batch and Quiet are looked at only where a tool listens.
+// ToolBatch and ToolSilence are looked at only where a tool listens.
 #pragma once
 
 #include <map>
@@ -20,14 +20,14 @@ namespace plat::pool {
 class Pool;
 struct Space;
 
-class Batch {
+class ToolBatch {
  public:
-  Batch();
-  ~Batch();
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
+  ToolBatch();
+  ~ToolBatch();
+  ToolBatch(const ToolBatch&) = delete;
+  ToolBatch& operator=(const ToolBatch&) = delete;
   // The one of the calling thread, or null. One inside another leaves everything to the outer one.
-  static Batch* current();
+  static ToolBatch* current();
 
   void add(ToolHook& hook, void* heap, const ToolHook::Region& region, int32_t device);
   // False when the block is in here already.
@@ -54,28 +54,28 @@ class Batch {
   std::unordered_set<const void*> addresses_;  // of removed_
 };
 
-class Quiet {
+class ToolSilence {
  public:
-  Quiet() { ++depth_; }
-  ~Quiet() { --depth_; }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  ToolSilence() { ++depth_; }
+  ~ToolSilence() { --depth_; }
+  ToolSilence(const ToolSilence&) = delete;
+  ToolSilence& operator=(const ToolSilence&) = delete;
   static bool on() { return depth_ != 0; }
 
  private:
-  friend class Interlude;
+  friend class OutsideBatch;
   static constinit thread_local int depth_;
 };
 
-class Interlude {
+class OutsideBatch {
  public:
-  Interlude();
-  ~Interlude();
-  Interlude(const Interlude&) = delete;
-  Interlude& operator=(const Interlude&) = delete;
+  OutsideBatch();
+  ~OutsideBatch();
+  OutsideBatch(const OutsideBatch&) = delete;
+  OutsideBatch& operator=(const OutsideBatch&) = delete;
 
  private:
-  Batch* const batch_;
+  ToolBatch* const batch_;
   const int depth_;
 };
 

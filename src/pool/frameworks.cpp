@@ -1,5 +1,5 @@
-// Doors for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator of
-// a stream.
+// Adapters for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator
+// of a stream.
 #include <acl/acl_rt.h>
 #include <acl/acl_rt_allocator.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "pool/doors.h"
+#include "pool/frameworks.h"
 #include "pool/guarded.h"
 
 namespace plat::pool {
@@ -46,33 +46,34 @@ struct Registered {
   std::mutex mutex;
   std::map<plat_stream, StreamAllocator*> allocators;
 };
-std::mutex& doors_mutex() { return of_this_process<Registered>().mutex; }
-std::map<plat_stream, StreamAllocator*>& doors() { return of_this_process<Registered>().allocators; }
+std::mutex& adapters_mutex() { return of_this_process<Registered>().mutex; }
+std::map<plat_stream, StreamAllocator*>& adapters() { return of_this_process<Registered>().allocators; }
 
 // A block is its address here: the runtime asks for the address of a block and needs nothing else.
 void* stream_alloc(aclrtAllocator allocator, size_t size) {
-  auto* door = static_cast<StreamAllocator*>(allocator);
+  auto* adapter = static_cast<StreamAllocator*>(allocator);
   void* address = nullptr;
-  return plat_pool_alloc_on(door->pool, size, door->stream, &address) == PLAT_POOL_OK ? address : nullptr;
+  return plat_pool_alloc_on(adapter->pool, size, adapter->stream, &address) == PLAT_POOL_OK ? address
+                                                                                            : nullptr;
 }
 void* stream_alloc_advise(aclrtAllocator allocator, size_t size, aclrtAllocatorAddr) {
   return stream_alloc(allocator, size);
 }
 void stream_free(aclrtAllocator allocator, aclrtAllocatorBlock block) {
-  auto* door = static_cast<StreamAllocator*>(allocator);
-  plat_pool_free_on(door->pool, block, door->stream);
+  auto* adapter = static_cast<StreamAllocator*>(allocator);
+  plat_pool_free_on(adapter->pool, block, adapter->stream);
 }
 void* stream_address(aclrtAllocatorBlock block) { return block; }
 
-plat_pool_status register_door(plat_pool* pool, plat_stream stream) {
+plat_pool_status register_adapter(plat_pool* pool, plat_stream stream) {
   // The records first: after the runtime has agreed, nothing may fail.
-  auto door = std::make_unique<StreamAllocator>(StreamAllocator{pool, stream});
-  std::lock_guard guard(doors_mutex());
-  auto& place = doors()[stream];
+  auto adapter = std::make_unique<StreamAllocator>(StreamAllocator{pool, stream});
+  std::lock_guard guard(adapters_mutex());
+  auto& place = adapters()[stream];
   aclrtAllocatorDesc description = aclrtAllocatorCreateDesc();
   if (description == nullptr)
     return report(PLAT_POOL_DEVICE, "plat_pool_register_on_stream: no description to be had");
-  aclError code = aclrtAllocatorSetObjToDesc(description, door.get());
+  aclError code = aclrtAllocatorSetObjToDesc(description, adapter.get());
   if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocFuncToDesc(description, stream_alloc);
   if (code == ACL_SUCCESS) code = aclrtAllocatorSetFreeFuncToDesc(description, stream_free);
   if (code == ACL_SUCCESS) code = aclrtAllocatorSetAllocAdviseFuncToDesc(description, stream_alloc_advise);
@@ -82,24 +83,24 @@ plat_pool_status register_door(plat_pool* pool, plat_stream stream) {
   if (code != ACL_SUCCESS)
     return report(PLAT_POOL_DEVICE,
                   fmt::format("plat_pool_register_on_stream: the runtime refused with {}", code));
-  delete std::exchange(place, door.release());  // an earlier registration, which this one replaced
+  delete std::exchange(place, adapter.release());  // an earlier registration, which this one replaced
   return PLAT_POOL_OK;
 }
 
 }  // namespace
 
-void close_doors(plat_pool* pool) {
-  std::lock_guard guard(doors_mutex());
-  for (auto door = doors().begin(); door != doors().end();) {
-    auto& [stream, allocator] = *door;
+void leave_streams(plat_pool* pool) {
+  std::lock_guard guard(adapters_mutex());
+  for (auto adapter = adapters().begin(); adapter != adapters().end();) {
+    auto& [stream, allocator] = *adapter;
     if (allocator == nullptr || allocator->pool != pool) {
-      ++door;
+      ++adapter;
     } else if (aclrtAllocatorUnregister(stream) == ACL_SUCCESS) {
       delete allocator;
-      door = doors().erase(door);
+      adapter = adapters().erase(adapter);
     } else {
       allocator->pool = nullptr;  // the runtime may still ask, and is told that there is nothing
-      ++door;
+      ++adapter;
     }
   }
 }
@@ -131,7 +132,7 @@ plat_pool* plat_pool_torch_pool(int device) {
 plat_pool_status plat_pool_register_on_stream(plat_pool* pool, plat_stream stream) {
   if (pool == nullptr || stream == nullptr)
     return report(PLAT_POOL_INVALID, "plat_pool_register_on_stream: an argument is NULL");
-  return guarded(*pool, [&] { return register_door(pool, stream); });
+  return guarded(*pool, [&] { return register_adapter(pool, stream); });
 }
 plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
   if (stream == nullptr)
@@ -140,10 +141,10 @@ plat_pool_status plat_pool_unregister_from_stream(plat_stream stream) {
   if (code != ACL_SUCCESS)
     return report(PLAT_POOL_DEVICE,
                   fmt::format("plat_pool_unregister_from_stream: the runtime refused with {}", code));
-  std::lock_guard guard(doors_mutex());
-  if (auto door = doors().find(stream); door != doors().end()) {
-    delete door->second;
-    doors().erase(door);
+  std::lock_guard guard(adapters_mutex());
+  if (auto adapter = adapters().find(stream); adapter != adapters().end()) {
+    delete adapter->second;
+    adapters().erase(adapter);
   }
   return PLAT_POOL_OK;
 }

@@ -1,4 +1,4 @@
-// Front: what the two calls of every block look at first, side by side in the handle. While it is open, a
+// FastPath: what the two calls of every block look at first, side by side in the handle. While it is open, a
 // small block is a pop from a stack of the calling thread, and its free is a push; decorators never open
 // theirs.
 #pragma once
@@ -12,9 +12,8 @@
 
 namespace plat::pool {
 
-struct Front {
+struct FastPath {
   std::atomic<uint64_t> key{UINT64_MAX};  // the pool's number while it is open for small blocks
-  std::atomic<Pool*> plain{nullptr};      // the pool while it is open for large ones
   // The first space of the small zone, which holds all small blocks of most programs.
   std::atomic<uint64_t> base{0};
   std::atomic<uint64_t> bytes{0};
@@ -26,12 +25,13 @@ struct Front {
 
   // Null when another way must be tried.
   void* pop(uint64_t asked, plat_stream stream) const {
-    const HotLane& hot = hot_lane;
+    const ReadyCache& ready = ready_cache;
     // Nothing, less one, is more than everything.
-    if (asked - 1 >= most || hot.key != key.load(std::memory_order_relaxed) || hot.stream != stream)
+    if (asked - 1 >= most || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
         [[unlikely]]
       return nullptr;
-    const Lane::Item item = hot.lane->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
+    const StreamCache::Item item =
+        ready.cache->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
     if (item.address != nullptr) [[likely]]
       SmallTable::open(*item.mark);
     return item.address;
@@ -39,13 +39,14 @@ struct Front {
   bool push(void* address, plat_stream stream) const {
     const uint64_t end = bytes.load(std::memory_order_acquire);  // set last: the others are, when it is
     const uint64_t offset = reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed);
-    const HotLane& hot = hot_lane;
-    if (offset >= end || hot.key != key.load(std::memory_order_relaxed) || hot.stream != stream) [[unlikely]]
+    const ReadyCache& ready = ready_cache;
+    if (offset >= end || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
+        [[unlikely]]
       return false;
     const SmallTable& small = *table.load(std::memory_order_relaxed);
     const auto entry = small.entry(offset);
     SmallTable::Mark* const mark = entry ? small.find(offset, entry.index()) : nullptr;
-    if (mark == nullptr || !hot.lane->push(entry.index(), {address, mark})) [[unlikely]]
+    if (mark == nullptr || !ready.cache->push(entry.index(), {address, mark})) [[unlikely]]
       return false;
     SmallTable::close(*mark);
     return true;

@@ -6,6 +6,6 @@
 namespace plat::pool {
 
 // Takes a pool that ends off the streams on which it is registered, so that the runtime asks it no more.
-void close_doors(plat_pool* pool);
+void leave_streams(plat_pool* pool);
 
 }  // namespace plat::pool

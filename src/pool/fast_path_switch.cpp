@@ -1,0 +1,40 @@
+#include "pool/fast_path_switch.h"
+
+#include <algorithm>
+
+namespace plat::pool {
+
+FastPathSwitch::FastPathSwitch(FastPath& path, const plat_pool_options& options, uint32_t tail,
+                               Reporting& reporting, Uses& uses, Zones& zones, Caches& caches)
+    : path_(path), options_(options), reporting_(reporting), uses_(uses), zones_(zones), caches_(caches) {
+  path_.tail = tail;
+  path_.most = (kSmallMax - std::min(tail, kSmallMax)) & ~31u;
+}
+
+void FastPathSwitch::refresh() {
+  // Else the last to open may have looked before another closed.
+  std::lock_guard guard(mutex_);
+  const bool alone = !reporting_.listening() && !uses_.any();
+  path_.key = alone && options_.thread_cache != 0 && !zones_.small().is_asleep() ? caches_.key() : UINT64_MAX;
+  for_large_ =
+      alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;
+}
+
+void FastPathSwitch::close() {
+  std::lock_guard guard(mutex_);
+  path_.key = UINT64_MAX;
+  for_large_ = false;
+}
+
+void FastPathSwitch::space_added(Space& space) {
+  if (space.pages == nullptr) return;  // a chunk may go again
+  if (const Space* longest = home_;
+      space.zone == &zones_.large() && (longest == nullptr || longest->bytes < space.bytes))
+    home_ = &space;
+  if (space.zone != &zones_.small() || path_.bytes.load() != 0) return;
+  path_.table = space.small.get();
+  path_.base = reinterpret_cast<uint64_t>(space.base);
+  path_.bytes = space.bytes;  // last: whoever sees it sees the others
+}
+
+}  // namespace plat::pool

@@ -1,0 +1,182 @@
+#include "pool/router.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "pool/messages.h"
+
+namespace plat::pool {
+
+Router::Router(const plat_pool_options& options, std::unique_ptr<Source> source)
+    : main_(options, std::move(source), family_, nullptr, fast) {
+  family_.members[kMain] = &main_;
+}
+
+Router::~Router() { close(); }
+
+plat_pool_status Router::create(const plat_pool_options& options, std::unique_ptr<Source> source,
+                                plat_pool** out) {
+  std::unique_ptr<Router> router(new Router(options, std::move(source)));
+  router->main_.open();
+  if (options.initial_bytes != 0) {
+    void* block = nullptr;
+    const auto status = router->allocate_otherwise(Request{options.initial_bytes}, &block);
+    if (status != PLAT_POOL_OK) return status;
+    router->release_otherwise(block, nullptr);
+  }
+  *out = router.release();
+  return PLAT_POOL_OK;
+}
+
+Pool& Router::owner_of(const void* address) {
+  Pool* owner = &main_;
+  if (main_.space_at(address) != nullptr) return *owner;
+  family_.for_each([&](Pool& member) {
+    if (member.space_at(address) != nullptr) owner = &member;
+  });
+  return *owner;
+}
+
+plat_pool_status Router::companion_for(plat_pool_purpose purpose, Pool** companion) {
+  const plat_pool_source source = main_.options().source;
+  const char* const lacks = source == PLAT_POOL_SOURCE_HOST     ? "it is made of host memory alone"
+                            : source == PLAT_POOL_SOURCE_CALLER ? "the caller's range is all it has"
+                            : !main_.source().is_of_a_device()  ? "the caller's source is all it has"
+                                                                : nullptr;
+  if (lacks != nullptr)
+    return report(PLAT_POOL_UNSUPPORTED,
+                  fmt::format("pool {}: {}; make a pool over device memory for blocks of other kinds",
+                              main_.name(), lacks));
+  const Member which = purpose == PLAT_POOL_HOST ? kHost : kCached;
+  *companion = family_.members[which].load(std::memory_order_acquire);
+  return *companion != nullptr ? PLAT_POOL_OK : open_companion(which, companion);
+}
+
+plat_pool_status Router::open_companion(Member which, Pool** companion) {
+  std::lock_guard guard(family_.growth);
+  *companion = family_.members[which].load(std::memory_order_relaxed);
+  if (*companion != nullptr) return PLAT_POOL_OK;  // another thread was faster
+  plat_pool_options options = main_.options();
+  const std::string name = main_.name() + (which == kHost ? "_host" : "_cached");
+  options.name = name.c_str();
+  options.device = main_.source().device();
+  options.source = which == kHost ? PLAT_POOL_SOURCE_HOST : PLAT_POOL_SOURCE_CACHED;
+  options.initial_bytes = 0;
+  options.thread_cache = 0;
+  if (which == kHost) options.limit_bytes = options.host_limit_bytes;
+  std::string why;
+  auto source = Source::create(options, &why);
+  if (source == nullptr) return report(PLAT_POOL_DEVICE, fmt::format("pool {}: {}", main_.name(), why));
+  companions_.reserve(companions_.size() + 1);
+  companions_.push_back(std::make_unique<Pool>(options, std::move(source), family_, &main_, unused_));
+  companions_.back()->open();
+  *companion = companions_.back().get();
+  family_.members[which].store(*companion, std::memory_order_release);
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::allocate_otherwise(const Request& request, void** address) {
+  if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE &&
+      main_.allocate_at_once(request.bytes, request.stream, address)) [[likely]]
+    return PLAT_POOL_OK;
+  const plat_pool_source source = main_.options().source;
+  if ((request.purpose == PLAT_POOL_HOST && source != PLAT_POOL_SOURCE_HOST) ||
+      (request.purpose == PLAT_POOL_CACHED && source != PLAT_POOL_SOURCE_CACHED)) {
+    *address = nullptr;
+    Pool* companion = nullptr;
+    const auto status = companion_for(request.purpose, &companion);
+    return status == PLAT_POOL_OK ? companion->allocate(request, address) : status;
+  }
+  return main_.allocate(request, address);
+}
+
+plat_pool_status Router::release_otherwise(void* address, plat_stream stream) {
+  if (main_.release_at_once(address, stream)) [[likely]]
+    return PLAT_POOL_OK;
+  if (address == nullptr) return PLAT_POOL_OK;
+  Pool& owner = owner_of(address);
+  Space* const space = owner.space_at(address);
+  return space != nullptr ? owner.release(*space, address, stream) : unknown_block(main_.name(), address);
+}
+
+bool Router::on_host(const void* address) {
+  Pool& owner = owner_of(address);
+  return owner.space_at(address) != nullptr && !owner.source().on_device();
+}
+
+plat_pool_status Router::forget_stream(plat_stream stream) {
+  if (stream == nullptr) return PLAT_POOL_OK;
+  main_.flush_thread();
+  plat_pool_status status = PLAT_POOL_OK;
+  // The first pool last: what it remembers of the stream counts for all.
+  for (const Member which : {kHost, kCached, kMain})
+    if (Pool* const pool = family_.members[which]; pool != nullptr && status == PLAT_POOL_OK)
+      status = pool->forget_stream(stream);
+  return status;
+}
+
+plat_pool_status Router::stats(plat_pool_stats* stats) {
+  *stats = plat_pool_stats{};
+  family_.for_each([&](Pool& pool) { pool.add_stats(*stats); });
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) {
+  *used = 0;
+  *reserved = 0;
+  family_.for_each([&](Pool& pool) { pool.add_tag_bytes(tag, used, reserved); });
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::trim(uint64_t keep_bytes) {
+  main_.flush_thread();
+  std::lock_guard guard(family_.growth);
+  bool taken = true;
+  family_.for_each([&](Pool& pool) {
+    uint64_t others = 0;
+    family_.for_each([&](Pool& other) { others += &other != &pool ? other.backing().held_bytes() : 0; });
+    taken = pool.shrink(keep_bytes > others ? keep_bytes - others : 0) && taken;
+  });
+  if (taken) return PLAT_POOL_OK;
+  return report(PLAT_POOL_DEVICE, fmt::format("pool {}: the device took not everything back: {}",
+                                              main_.name(), Source::error()));
+}
+
+plat_pool_status Router::reset() {
+  main_.caches().request_flush();
+  main_.flush_thread();
+  std::lock_guard guard(family_.growth);
+  if (main_.caches().hold_blocks())
+    return report(
+        PLAT_POOL_BUSY,
+        fmt::format("pool {}: other threads still keep blocks of it in their caches", main_.name()));
+  ++resets_;
+  family_.for_each([](Pool& pool) { pool.reset(); });
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::set_oom_callback(plat_pool_oom_callback callback, void* user) {
+  std::lock_guard guard(family_.growth);
+  family_.callback = callback;
+  family_.user = user;
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::sleep(uint16_t tag, bool save) {
+  const plat_pool_status status = main_.sleeper().sleep(tag, save);
+  if (status != PLAT_POOL_OK || tag != PLAT_POOL_ALL_TAGS) return status;
+  std::lock_guard guard(family_.growth);
+  for (const auto& companion : companions_) companion->give_up_all_idle();
+  return status;
+}
+
+plat_pool_status Router::close() {
+  plat_pool_status status = PLAT_POOL_OK;
+  for (const auto& companion : companions_)
+    if (const auto closed = companion->close(); closed != PLAT_POOL_OK) status = closed;
+  if (const auto closed = main_.close(); closed != PLAT_POOL_OK) status = closed;
+  return status;
+}
+
+}  // namespace plat::pool

@@ -1,0 +1,45 @@
+#include "pool/zones.h"
+
+namespace plat::pool {
+
+Zones::Zones(const SpaceIndex& index, Zones* whole, bool short_blocks)
+    : index_(index), whole_(whole != nullptr ? whole : this), short_blocks_(short_blocks) {
+  std::atomic<uint64_t>* const tally = whole != nullptr ? &whole->elsewhere_ : nullptr;
+  large_ = add(0, false, tally);
+  small_ = add(0, true, tally);
+}
+
+Zone* Zones::add(uint16_t tag, bool small, std::atomic<uint64_t>* tally) {
+  all_.push_back(std::make_unique<Zone>(index_, tag, small, short_blocks_ && !small, tally));
+  return all_.back().get();
+}
+
+Zone* Zones::at(size_t number) {
+  std::lock_guard guard(mutex_);
+  return number < all_.size() ? all_[number].get() : nullptr;
+}
+
+Zone& Zones::of_tag(uint16_t tag, bool small) {
+  std::lock_guard guard(mutex_);
+  Zone*& zone = of_tags_[(uint32_t{tag} << 1) | small];
+  if (zone == nullptr) zone = add(tag, small, &whole_->elsewhere_);
+  return *zone;
+}
+
+uint32_t Zones::add_for_thread(const std::array<uint32_t, kMaxOfThreads>& users) {
+  std::lock_guard guard(mutex_);
+  const auto least = static_cast<uint32_t>(std::min_element(users.begin(), users.end()) - users.begin());
+  if (of_threads_[least].load(std::memory_order_relaxed) == nullptr)
+    of_threads_[least].store(add(0, false, &whole_->elsewhere_), std::memory_order_release);
+  return least + 1;
+}
+
+uint64_t Zones::movable_pages() {
+  uint64_t pages = 0;
+  for_each([&](Zone& zone) {
+    if (!zone.is_asleep()) pages += zone.heap().movable_pages();  // what sleeps has no pages
+  });
+  return pages;
+}
+
+}  // namespace plat::pool
