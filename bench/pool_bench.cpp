@@ -269,7 +269,7 @@ double local_frees() {
 
 }  // namespace
 
-// pool_bench [rounds] [trace...]
+// bench_pool [rounds] [trace...]
 int main(int argc, char** argv) {
   plat::test::device().backed = false;
   plat::test::device().capacity_bytes = uint64_t{4} << 40;
