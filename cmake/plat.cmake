@@ -83,12 +83,12 @@ endfunction()
 
 # plat_pytest(name file [TIMEOUT s] [ENV variable=value...]): one file of Python tests. Python is the system's, because that is
 # the one that has the packages of scripts/setup.sh.
-find_program(PLAT_PYTHON python3 HINTS /usr/bin REQUIRED)
+find_program(PLAT_PYTHON_COMMAND python3 HINTS /usr/bin REQUIRED)
 function(plat_pytest name file)
   cmake_parse_arguments(T "" "TIMEOUT" "ENV" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND ${PLAT_PYTHON} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  add_test(NAME ${name} COMMAND ${PLAT_PYTHON_COMMAND} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "PLAT_QUIET=1;${T_ENV}")
 endfunction()
