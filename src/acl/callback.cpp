@@ -3,7 +3,7 @@
 
 #include "acl/acl_rt_callback.h"
 #include "acl/entry.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -12,7 +12,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-stream::Runtime& streams() { return stream::Runtime::instance(); }
 StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
 
 }  // namespace
@@ -21,33 +20,33 @@ extern "C" {
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
                              aclrtStream stream) {
-  return entry("aclrtLaunchCallback", [&](Runtime&) -> Result<> {
+  return entry("aclrtLaunchCallback", [&](Runtime& runtime) -> Result<> {
     if (blockType != ACL_CALLBACK_BLOCK && blockType != ACL_CALLBACK_NO_BLOCK)
       return fail(RuleId::ArgEnum, "blockType", "blockType is {}", static_cast<int>(blockType));
-    return streams().launch_callback(id_of(stream), fn, userData, blockType == ACL_CALLBACK_BLOCK);
+    return runtime.streams.launch_callback(id_of(stream), fn, userData, blockType == ACL_CALLBACK_BLOCK);
   });
 }
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return entry("aclrtSubscribeReport",
-               [&](Runtime&) { return streams().subscribe(threadId, id_of(stream)); });
+               [&](Runtime& runtime) { return runtime.streams.subscribe(threadId, id_of(stream)); });
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
   // Clients name a thread by what pthread_create gave them.
-  return entry("aclrtProcessReport", [&](Runtime&) {
-    return streams().process_reports(static_cast<uint64_t>(pthread_self()), timeout);
+  return entry("aclrtProcessReport", [&](Runtime& runtime) {
+    return runtime.streams.process_reports(static_cast<uint64_t>(pthread_self()), timeout);
   });
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return entry("aclrtUnSubscribeReport",
-               [&](Runtime&) { return streams().unsubscribe(threadId, id_of(stream)); });
+               [&](Runtime& runtime) { return runtime.streams.unsubscribe(threadId, id_of(stream)); });
 }
 
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
-  return entry("aclrtLaunchHostFunc", [&](Runtime&) -> Result<> {
-    PLAT_TRY(streams().launch_host_function(id_of(stream), fn, args));
+  return entry("aclrtLaunchHostFunc", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(runtime.streams.launch_host_function(id_of(stream), fn, args));
     return {};
   });
 }

@@ -4,7 +4,7 @@
 #include "acl/entry.h"
 #include "acl/regions.h"
 #include "acl/use.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -16,42 +16,39 @@ namespace plat::acl {
 
 namespace {
 
-stream::Runtime& streams() { return stream::Runtime::instance(); }
 
 // The device, open and ready for a context.
 Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
   PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
   PLAT_TRY(runtime.node.bank(device));
   const device::Product& product = runtime.node.product();
-  streams().set_limits(product.streams_max, product.events_max);
+  runtime.streams.set_limits(product.streams_max, product.events_max);
   runtime.node.set_open(device, true);
   listen_to_regions();
   return device;
 }
 
 void close_device(Runtime& runtime, uint32_t device) {
-  if (!streams().uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
+  if (!runtime.streams.uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
 }
 
 }  // namespace
 
 }  // namespace plat::acl
 
-using plat::acl::streams;
-
 extern "C" {
 
 aclError aclrtSetDevice(int32_t deviceId) {
   return entry("aclrtSetDevice", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
-    return streams().set_device(static_cast<int>(device));
+    return runtime.streams.set_device(static_cast<int>(device));
   });
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
   return entry("aclrtResetDevice", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    PLAT_TRY(streams().reset_device(static_cast<int>(device)));
+    PLAT_TRY(runtime.streams.reset_device(static_cast<int>(device)));
     acl::close_device(runtime, device);
     return {};
   });
@@ -60,7 +57,7 @@ aclError aclrtResetDevice(int32_t deviceId) {
 aclError aclrtResetDeviceForce(int32_t deviceId) {
   return entry("aclrtResetDeviceForce", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    PLAT_TRY(streams().reset_device_force(static_cast<int>(device)));
+    PLAT_TRY(runtime.streams.reset_device_force(static_cast<int>(device)));
     acl::release_memory(runtime, device, "aclrtResetDeviceForce");
     acl::close_device(runtime, device);
     return {};
@@ -80,7 +77,7 @@ aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
   return entry("aclrtCreateContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
     PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
-    PLAT_ASSIGN(id, streams().create_context(static_cast<int>(device)));
+    PLAT_ASSIGN(id, runtime.streams.create_context(static_cast<int>(device)));
     *context = handle_of(id);
     return {};
   });
@@ -90,33 +87,33 @@ aclError aclrtDestroyContext(aclrtContext context) {
   return entry("aclrtDestroyContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
     const auto id = stream::id_of<ContextId>(context);
-    PLAT_ASSIGN(device, streams().device_of(id));
-    PLAT_TRY(streams().destroy_context(id));
+    PLAT_ASSIGN(device, runtime.streams.device_of(id));
+    PLAT_TRY(runtime.streams.destroy_context(id));
     acl::close_device(runtime, static_cast<uint32_t>(device));
     return {};
   });
 }
 
 aclError aclrtSetCurrentContext(aclrtContext context) {
-  return entry("aclrtSetCurrentContext", [&](Runtime&) -> Result<> {
+  return entry("aclrtSetCurrentContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
-    return streams().set_current_context(stream::id_of<ContextId>(context));
+    return runtime.streams.set_current_context(stream::id_of<ContextId>(context));
   });
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  return entry("aclrtGetCurrentContext", [&](Runtime&) -> Result<> {
+  return entry("aclrtGetCurrentContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
-    PLAT_ASSIGN(id, streams().current_context());
+    PLAT_ASSIGN(id, runtime.streams.current_context());
     *context = handle_of(id);
     return {};
   });
 }
 
 aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
-  return entry("aclrtCtxGetCurrentDefaultStream", [&](Runtime&) -> Result<> {
+  return entry("aclrtCtxGetCurrentDefaultStream", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(stream, "stream"));
-    PLAT_ASSIGN(id, streams().default_stream());
+    PLAT_ASSIGN(id, runtime.streams.default_stream());
     *stream = handle_of(id);
     return {};
   });

@@ -2,7 +2,7 @@
 #include "acl/acl_rt_event.h"
 
 #include "acl/entry.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -14,12 +14,11 @@ using plat::stream::StreamId;
 
 namespace {
 
-stream::Runtime& streams() { return stream::Runtime::instance(); }
 EventId id_of(aclrtEvent event) { return stream::id_of<EventId>(event); }
 
-Result<> create(aclrtEvent* event, EventKind kind, uint32_t flags) {
+Result<> create(Runtime& runtime, aclrtEvent* event, EventKind kind, uint32_t flags) {
   PLAT_TRY(want(event, "event"));
-  PLAT_ASSIGN(id, streams().create_event(kind, flags));
+  PLAT_ASSIGN(id, runtime.streams.create_event(kind, flags));
   *event = handle_of(id);
   return {};
 }
@@ -29,99 +28,101 @@ Result<> create(aclrtEvent* event, EventKind kind, uint32_t flags) {
 extern "C" {
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  return entry("aclrtCreateEvent", [&](Runtime&) { return create(event, EventKind::Plain, 0); });
+  return entry("aclrtCreateEvent",
+               [&](Runtime& runtime) { return create(runtime, event, EventKind::Plain, 0); });
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-  return entry("aclrtCreateEventWithFlag", [&](Runtime&) { return create(event, EventKind::Flagged, flag); });
+  return entry("aclrtCreateEventWithFlag",
+               [&](Runtime& runtime) { return create(runtime, event, EventKind::Flagged, flag); });
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
   return entry("aclrtCreateEventExWithFlag",
-               [&](Runtime&) { return create(event, EventKind::Extended, flag); });
+               [&](Runtime& runtime) { return create(runtime, event, EventKind::Extended, flag); });
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
-  return entry("aclrtDestroyEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtDestroyEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().destroy_event(id_of(event));
+    return runtime.streams.destroy_event(id_of(event));
   });
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return entry("aclrtRecordEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtRecordEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().record(id_of(event), stream::id_of<StreamId>(stream));
+    return runtime.streams.record(id_of(event), stream::id_of<StreamId>(stream));
   });
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
-  return entry("aclrtResetEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtResetEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().reset_event(id_of(event), stream::id_of<StreamId>(stream));
+    return runtime.streams.reset_event(id_of(event), stream::id_of<StreamId>(stream));
   });
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-  return entry("aclrtQueryEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtQueryEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, streams().query_event(id_of(event)));
+    PLAT_ASSIGN(complete, runtime.streams.query_event(id_of(event)));
     *status = complete ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return {};
   });
 }
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-  return entry("aclrtQueryEventStatus", [&](Runtime&) -> Result<> {
+  return entry("aclrtQueryEventStatus", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, streams().query_event_status(id_of(event)));
+    PLAT_ASSIGN(complete, runtime.streams.query_event_status(id_of(event)));
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return {};
   });
 }
 
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
-  return entry("aclrtQueryEventWaitStatus", [&](Runtime&) -> Result<> {
+  return entry("aclrtQueryEventWaitStatus", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, streams().query_event_waits(id_of(event)));
+    PLAT_ASSIGN(complete, runtime.streams.query_event_waits(id_of(event)));
     *status = complete ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     return {};
   });
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
-  return entry("aclrtSynchronizeEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtSynchronizeEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().synchronize_event(id_of(event));
+    return runtime.streams.synchronize_event(id_of(event));
   });
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
-  return entry("aclrtSynchronizeEventWithTimeout", [&](Runtime&) -> Result<> {
+  return entry("aclrtSynchronizeEventWithTimeout", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().synchronize_event(id_of(event), timeout);
+    return runtime.streams.synchronize_event(id_of(event), timeout);
   });
 }
 
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
-  return entry("aclrtEventElapsedTime", [&](Runtime&) -> Result<> {
+  return entry("aclrtEventElapsedTime", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(ms, "ms"));
     PLAT_TRY(want(startEvent, "startEvent"));
     PLAT_TRY(want(endEvent, "endEvent"));
-    PLAT_ASSIGN(elapsed, streams().elapsed_ms(id_of(startEvent), id_of(endEvent)));
+    PLAT_ASSIGN(elapsed, runtime.streams.elapsed_ms(id_of(startEvent), id_of(endEvent)));
     *ms = elapsed;
     return {};
   });
 }
 
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
-  return entry("aclrtEventGetTimestamp", [&](Runtime&) -> Result<> {
+  return entry("aclrtEventGetTimestamp", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(timestamp, "timestamp"));
     PLAT_TRY(want(event, "event"));
-    PLAT_ASSIGN(time_us, streams().timestamp_us(id_of(event)));
+    PLAT_ASSIGN(time_us, runtime.streams.timestamp_us(id_of(event)));
     *timestamp = time_us;
     return {};
   });

@@ -35,7 +35,7 @@ aclError aclrtFree(void* devPtr) {
 aclError aclrtFreeWithDevSync(void* devPtr) {
   return entry("aclrtFreeWithDevSync", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(devPtr, "devPtr"));
-    PLAT_TRY(stream::Runtime::instance().synchronize_device());
+    PLAT_TRY(runtime.streams.synchronize_device());
     return free_device(runtime, devPtr, "aclrtFreeWithDevSync");
   });
 }
@@ -43,7 +43,7 @@ aclError aclrtFreeWithDevSync(void* devPtr) {
 aclError aclrtFreeHostWithDevSync(void* hostPtr) {
   return entry("aclrtFreeHostWithDevSync", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(hostPtr, "hostPtr"));
-    PLAT_TRY(stream::Runtime::instance().synchronize_device());
+    PLAT_TRY(runtime.streams.synchronize_device());
     return runtime.hosts.free(hostPtr, "aclrtFreeHostWithDevSync");
   });
 }

@@ -8,7 +8,7 @@ namespace plat::acl {
 
 [[gnu::always_inline]] inline Result<memory::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
   PLAT_ASSIGN(device, current_device(runtime));
-  return memory::Copies::Queue{stream::Runtime::instance(), stream::id_of<stream::StreamId>(stream), device};
+  return memory::Copies::Queue{runtime.streams, stream::id_of<stream::StreamId>(stream), device};
 }
 
 }  // namespace plat::acl

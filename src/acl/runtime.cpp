@@ -71,6 +71,7 @@ device::Config checked(device::Config config) {
 
 Runtime::Runtime()
     : node(checked(device::read_config())),
+      streams(stream::read_setting()),
       vmm(node),
       ipc(vmm),
       heap(vmm),
@@ -81,7 +82,7 @@ Runtime::Runtime()
       pools(heap) {
   pools.set_free_block(
       [this](Va start, memory::Family by, const char* how) { return free_block(start, by, how); });
-  heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, stream::Runtime::instance()); });
+  heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, streams); });
   vmm::explain_host_faults(vmm);
 }
 

@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "malloc/malloc.h"
 #include "share/share.h"
+#include "stream/streams.h"
 #include "vmm/vmm.h"
 
 namespace plat::acl {
@@ -15,6 +16,7 @@ struct Runtime {
   Result<> free_block(Va start, memory::Family by, const char* how);
 
   device::Node node;
+  stream::Streams streams;
   vmm::Vmm vmm;
   share::Ipc ipc;
   memory::DeviceHeap heap;

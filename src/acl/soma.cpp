@@ -14,8 +14,6 @@ namespace {
 
 uint64_t handle_of(aclrtMemPool pool) { return va_of(pool).value; }
 
-stream::Runtime& streams() { return stream::Runtime::instance(); }
-
 Result<> check_properties(const aclrtMemPoolProps& props) {
   const bool zeros =
       std::all_of(std::begin(props.reserved), std::end(props.reserved), [](auto byte) { return byte == 0; });
@@ -49,7 +47,7 @@ aclError aclrtMemPoolCreate(aclrtMemPool* memPool, const aclrtMemPoolProps* pool
 aclError aclrtMemPoolDestroy(const aclrtMemPool memPool) {
   return entry("aclrtMemPoolDestroy", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(memPool, "memPool"));
-    return runtime.pools.destroy(handle_of(memPool), streams());
+    return runtime.pools.destroy(handle_of(memPool), runtime.streams);
   });
 }
 
@@ -87,7 +85,7 @@ aclError aclrtMemPoolFreeAsync(void* ptr, aclrtStream stream) {
 aclError aclrtMemPoolTrimTo(aclrtMemPool memPool, size_t minBytesToKeep) {
   return entry("aclrtMemPoolTrimTo", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(memPool, "memPool"));
-    return runtime.pools.trim(handle_of(memPool), minBytesToKeep, streams());
+    return runtime.pools.trim(handle_of(memPool), minBytesToKeep, runtime.streams);
   });
 }
 

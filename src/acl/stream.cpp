@@ -6,7 +6,7 @@
 #include "acl/acl_rt_stream.h"
 #include "acl/entry.h"
 #include "stream/live_set.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -18,12 +18,11 @@ using plat::stream::StreamId;
 
 namespace {
 
-stream::Runtime& streams() { return stream::Runtime::instance(); }
 StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
 
 // Pools give idle memory back when a stream has been waited for, also if its work had errors.
 Result<> settled(Runtime& runtime, Result<> waited) {
-  runtime.pools.synchronized(streams());
+  runtime.pools.synchronized(runtime.streams);
   return waited;
 }
 
@@ -49,15 +48,15 @@ Result<> assign(T& field, const void* value, size_t size_bytes) {
   return {};
 }
 
-Result<> create(aclrtStream* stream, uint32_t priority, uint32_t flags) {
-  PLAT_ASSIGN(id, streams().create_stream(priority, flags));
+Result<> create(Runtime& runtime, aclrtStream* stream, uint32_t priority, uint32_t flags) {
+  PLAT_ASSIGN(id, runtime.streams.create_stream(priority, flags));
   *stream = handle_of(id);
   return {};
 }
 
-Result<> destroy(aclrtStream stream, Remaining remaining) {
+Result<> destroy(Runtime& runtime, aclrtStream stream, Remaining remaining) {
   PLAT_TRY(want(stream, "stream"));
-  return streams().destroy_stream(id_of(stream), remaining);
+  return runtime.streams.destroy_stream(id_of(stream), remaining);
 }
 
 }  // namespace
@@ -65,24 +64,24 @@ Result<> destroy(aclrtStream stream, Remaining remaining) {
 extern "C" {
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return entry("aclrtCreateStream", [&](Runtime&) -> Result<> {
+  return entry("aclrtCreateStream", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(stream, "stream"));
-    return create(stream, 0, 0);
+    return create(runtime, stream, 0, 0);
   });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
-  return entry("aclrtCreateStreamWithConfig", [&](Runtime&) -> Result<> {
+  return entry("aclrtCreateStreamWithConfig", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(stream, "stream"));
-    return create(stream, priority, flag);
+    return create(runtime, stream, priority, flag);
   });
 }
 
 aclError aclrtCreateStreamV2(aclrtStream* stream, const aclrtStreamConfigHandle* handle) {
-  return entry("aclrtCreateStreamV2", [&](Runtime&) -> Result<> {
+  return entry("aclrtCreateStreamV2", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(stream, "stream"));
     PLAT_TRY(want_config(handle));
-    return create(stream, handle->priority, static_cast<uint32_t>(handle->flag));
+    return create(runtime, stream, handle->priority, static_cast<uint32_t>(handle->flag));
   });
 }
 
@@ -124,38 +123,42 @@ aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
-  return entry("aclrtDestroyStream", [&](Runtime&) { return destroy(stream, Remaining::Finish); });
+  return entry("aclrtDestroyStream",
+               [&](Runtime& runtime) { return destroy(runtime, stream, Remaining::Finish); });
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
-  return entry("aclrtDestroyStreamForce", [&](Runtime&) { return destroy(stream, Remaining::Discard); });
+  return entry("aclrtDestroyStreamForce",
+               [&](Runtime& runtime) { return destroy(runtime, stream, Remaining::Discard); });
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return entry("aclrtSynchronizeStream",
-               [&](Runtime& runtime) { return settled(runtime, streams().synchronize(id_of(stream))); });
+  return entry("aclrtSynchronizeStream", [&](Runtime& runtime) {
+    return settled(runtime, runtime.streams.synchronize(id_of(stream)));
+  });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return entry("aclrtSynchronizeStreamWithTimeout", [&](Runtime& runtime) {
-    return settled(runtime, streams().synchronize(id_of(stream), timeout));
+    return settled(runtime, runtime.streams.synchronize(id_of(stream), timeout));
   });
 }
 
 aclError aclrtSynchronizeDevice() {
   return entry("aclrtSynchronizeDevice",
-               [&](Runtime& runtime) { return settled(runtime, streams().synchronize_device()); });
+               [&](Runtime& runtime) { return settled(runtime, runtime.streams.synchronize_device()); });
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-  return entry("aclrtSynchronizeDeviceWithTimeout",
-               [&](Runtime& runtime) { return settled(runtime, streams().synchronize_device(timeout)); });
+  return entry("aclrtSynchronizeDeviceWithTimeout", [&](Runtime& runtime) {
+    return settled(runtime, runtime.streams.synchronize_device(timeout));
+  });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
-  return entry("aclrtStreamQuery", [&](Runtime&) -> Result<> {
+  return entry("aclrtStreamQuery", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, streams().is_complete(id_of(stream)));
+    PLAT_ASSIGN(complete, runtime.streams.is_complete(id_of(stream)));
     *status = complete ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     return {};
   });
@@ -163,20 +166,20 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return entry("aclrtSetStreamFailureMode",
-               [&](Runtime&) { return streams().set_failure_mode(id_of(stream), mode); });
+               [&](Runtime& runtime) { return runtime.streams.set_failure_mode(id_of(stream), mode); });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return entry("aclrtStreamWaitEvent", [&](Runtime&) -> Result<> {
+  return entry("aclrtStreamWaitEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().wait_event(id_of(stream), stream::id_of<EventId>(event));
+    return runtime.streams.wait_event(id_of(stream), stream::id_of<EventId>(event));
   });
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
-  return entry("aclrtStreamWaitEventWithTimeout", [&](Runtime&) -> Result<> {
+  return entry("aclrtStreamWaitEventWithTimeout", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return streams().wait_event(id_of(stream), stream::id_of<EventId>(event), timeout);
+    return runtime.streams.wait_event(id_of(stream), stream::id_of<EventId>(event), timeout);
   });
 }
 

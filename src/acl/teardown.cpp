@@ -1,6 +1,6 @@
 // What a device's end, and the end of everything, takes with it.
 #include "acl/use.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::acl {
 
@@ -8,13 +8,13 @@ void release_memory(Runtime& runtime, uint32_t device, const char* how) {
   if (runtime.node.open_bank(device) == nullptr) return;
   runtime.node.forget_peers(device);
   runtime.ipc.release_device(device);
-  runtime.pools.release_device(device, stream::Runtime::instance(), how);
+  runtime.pools.release_device(device, runtime.streams, how);
   runtime.heap.release_device(device, how);
   runtime.vmm.release_device(device);
 }
 
 void release_everything(Runtime& runtime, const char* how) {
-  stream::Runtime::instance().finish();
+  runtime.streams.finish();
   for (uint32_t device = 0; device < device::kMaxDevices; ++device) {
     release_memory(runtime, device, how);
     runtime.node.set_open(device, false);

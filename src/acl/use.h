@@ -2,13 +2,13 @@
 #pragma once
 
 #include "acl/runtime.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::acl {
 
 // The device (physical number) of the calling thread's current context, or the rule that there is none.
-inline Result<uint32_t> current_device(Runtime&) {
-  PLAT_ASSIGN(device, stream::Runtime::instance().current_device());
+inline Result<uint32_t> current_device(const Runtime& runtime) {
+  PLAT_ASSIGN(device, runtime.streams.current_device());
   return static_cast<uint32_t>(device);
 }
 

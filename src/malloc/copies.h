@@ -9,7 +9,7 @@
 #include "acl/acl_rt_copy.h"
 #include "malloc/mover.h"
 #include "malloc/segment.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::memory {
 
@@ -29,7 +29,7 @@ class Copies {
 
   // Where work is queued, and for which device (a physical number).
   struct Queue {
-    stream::Runtime& streams;
+    stream::Streams& streams;
     stream::StreamId stream;
     uint32_t device = 0;
 

@@ -47,7 +47,7 @@ void PoolSegment::reset() {
   for (uint64_t page = 0; page < pages; ++page) live_[page].store(0, std::memory_order_release);
 }
 
-Pool::Reuse Pool::may_reuse(const Chunk& chunk, const stream::Runtime& streams,
+Pool::Reuse Pool::may_reuse(const Chunk& chunk, const stream::Streams& streams,
                             stream::StreamId stream) const {
   if (chunk.in_use) return Reuse::No;
   if (chunk.stream.value == 0 || chunk.stream == stream) return Reuse::Yes;
@@ -77,7 +77,7 @@ Pool::Chunks::iterator Pool::merge(Chunks::iterator at) {
 }
 
 // Hands out the chunk, or its first part.
-Pool::Allocation Pool::take(Chunks::iterator at, uint64_t size_bytes, const stream::Runtime& streams) {
+Pool::Allocation Pool::take(Chunks::iterator at, uint64_t size_bytes, const stream::Streams& streams) {
   Chunk& chunk = at->second;
   Allocation allocation{Va{at->first}, ++generations_, false, {}};
   allocation.opens_later = !streams.has_completed(chunk.stream, chunk.position);
@@ -105,7 +105,7 @@ void Pool::open(uint64_t generation) {
   opening.mapped().segment->open(opening.mapped().start, opening.mapped().size_bytes);
 }
 
-Result<Pool::Allocation> Pool::allocate(uint64_t size_bytes, const stream::Runtime& streams,
+Result<Pool::Allocation> Pool::allocate(uint64_t size_bytes, const stream::Streams& streams,
                                         stream::StreamId stream) {
   const uint64_t size = align_up(size_bytes, kPageBytes);
   auto best = chunks_.end();
@@ -128,7 +128,7 @@ Result<Pool::Allocation> Pool::allocate(uint64_t size_bytes, const stream::Runti
   return take(grown, size, streams);
 }
 
-Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Runtime& streams) {
+Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Streams& streams) {
   if (size_bytes <= max_bytes_ && reserved_ > max_bytes_ - size_bytes)
     trim(max_bytes_ - size_bytes, true, streams);
   if (size_bytes > max_bytes_ || reserved_ > max_bytes_ - size_bytes)
@@ -186,7 +186,7 @@ void Pool::expire(Va va) {
   at->second.segment->close(va);
 }
 
-void Pool::settle(const stream::Runtime& streams) {
+void Pool::settle(const stream::Streams& streams) {
   for (auto at = chunks_.begin(); at != chunks_.end();) {
     Chunk& chunk = at->second;
     if (!chunk.in_use && chunk.stream.value != 0 && streams.has_completed(chunk.stream, chunk.position)) {
@@ -198,7 +198,7 @@ void Pool::settle(const stream::Runtime& streams) {
   if (reserved_ > attributes.release_threshold) trim(attributes.release_threshold, false, streams);
 }
 
-void Pool::trim(uint64_t keep_bytes, bool below, const stream::Runtime& streams) {
+void Pool::trim(uint64_t keep_bytes, bool below, const stream::Streams& streams) {
   for (auto at = chunks_.begin(); at != chunks_.end() && reserved_ > keep_bytes;) {
     Chunk& chunk = at->second;
     const bool whole = chunk.size_bytes == chunk.segment->pages * kPageBytes;

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "stream/stream.h"
+#include "stream/streams.h"
 #include "vmm/vmm.h"
 
 namespace plat::memory {
@@ -80,7 +80,7 @@ class Pool {
     bool opens_later = false;
     Wait wait;
   };
-  Result<Allocation> allocate(uint64_t size_bytes, const stream::Runtime& streams, stream::StreamId stream);
+  Result<Allocation> allocate(uint64_t size_bytes, const stream::Streams& streams, stream::StreamId stream);
   // The stream has reached an allocation that opens later.
   void open(uint64_t generation);
   // Frees behind what the stream was given up to the position; 0 for at once. Returns the size.
@@ -88,9 +88,9 @@ class Pool {
   // The free was reached: unless the chunk lives again, nothing may touch it any more.
   void expire(Va va);
   // The stream was synchronised: what was freed on it is anybody's, and too much of it is given back.
-  void settle(const stream::Runtime& streams);
+  void settle(const stream::Streams& streams);
   // Gives idle segments back while more than `keep_bytes` are held; never less are kept, unless `below`.
-  void trim(uint64_t keep_bytes, bool below, const stream::Runtime& streams);
+  void trim(uint64_t keep_bytes, bool below, const stream::Streams& streams);
 
   PoolAttributes attributes;
   uint64_t max_bytes() const { return max_bytes_; }
@@ -118,9 +118,9 @@ class Pool {
   using Chunks = std::map<uint64_t, Chunk>;  // by start
 
   enum class Reuse { No, Yes, AfterWait };
-  Reuse may_reuse(const Chunk& chunk, const stream::Runtime& streams, stream::StreamId stream) const;
-  Allocation take(Chunks::iterator at, uint64_t size_bytes, const stream::Runtime& streams);
-  Result<Chunks::iterator> grow(uint64_t size_bytes, const stream::Runtime& streams);
+  Reuse may_reuse(const Chunk& chunk, const stream::Streams& streams, stream::StreamId stream) const;
+  Allocation take(Chunks::iterator at, uint64_t size_bytes, const stream::Streams& streams);
+  Result<Chunks::iterator> grow(uint64_t size_bytes, const stream::Streams& streams);
   Chunks::iterator merge(Chunks::iterator at);
 
   vmm::Vmm& vmm_;

@@ -37,7 +37,7 @@ Result<Pool*> PoolSet::find(uint64_t handle, RuleId rule) {
                   : "no pool");
 }
 
-Result<> PoolSet::destroy(uint64_t handle, const stream::Runtime& streams) {
+Result<> PoolSet::destroy(uint64_t handle, const stream::Streams& streams) {
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
   // Blocks that are still in use keep theirs of the pool until they are freed.
@@ -125,7 +125,7 @@ Result<> PoolSet::get(uint64_t handle, aclrtMemPoolAttr attribute, void* value) 
   return fail(RuleId::PoolAttribute, "attr", "attr is {}", static_cast<int>(attribute));
 }
 
-Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runtime& streams,
+Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Streams& streams,
                              stream::StreamId stream) {
   PLAT_ASSIGN(resolved, streams.resolve(stream));
   Pool::Allocation allocation;
@@ -153,7 +153,7 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Runti
 }
 
 // What of an allocation has to wait for the stream. Not under the mutex: queueing may run other work.
-Result<> PoolSet::open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Runtime& streams,
+Result<> PoolSet::open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Streams& streams,
                                 stream::StreamId stream) {
   if (const Pool::Wait wait = allocation.wait; wait.stream.value != 0)
     PLAT_TRY(streams.enqueue_poll(stream, [&streams, wait]() -> Result<bool> {
@@ -173,7 +173,7 @@ Pool* PoolSet::owner_of(Va va) {
   return block == blocks_.end() ? nullptr : pools_.at(block->second).get();
 }
 
-Result<> PoolSet::free(Va va, stream::Runtime& streams, stream::StreamId stream) {
+Result<> PoolSet::free(Va va, stream::Streams& streams, stream::StreamId stream) {
   PLAT_ASSIGN(resolved, streams.resolve(stream));
   uint64_t handle = 0;
   {
@@ -203,7 +203,7 @@ void PoolSet::reach_free(uint64_t handle, Va va) {
   if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->expire(va);
 }
 
-Result<> PoolSet::free_heap_block(Va va, stream::Runtime& streams, stream::StreamId stream) {
+Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::StreamId stream) {
   const auto block = heap_.find(va);
   if (!block || block->start != va) {
     const std::string known = heap_.history().tell(va);
@@ -249,7 +249,7 @@ void PoolSet::free_locked(Pool& pool, Va va, const char* how) {
   block_count_.store(blocks_.size(), std::memory_order_release);
 }
 
-void PoolSet::release_device(uint32_t bank, const stream::Runtime& streams, const char* how) {
+void PoolSet::release_device(uint32_t bank, const stream::Streams& streams, const char* how) {
   if (pool_count_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
   for (auto at = blocks_.begin(); at != blocks_.end();) {
@@ -266,7 +266,7 @@ void PoolSet::release_device(uint32_t bank, const stream::Runtime& streams, cons
   }
 }
 
-Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams) {
+Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Streams& streams) {
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(pool, find(handle, RuleId::PoolHandle));
   if (keep_bytes < pool->used_bytes() || keep_bytes > pool->max_bytes())
@@ -276,7 +276,7 @@ Result<> PoolSet::trim(uint64_t handle, uint64_t keep_bytes, const stream::Runti
   return {};
 }
 
-void PoolSet::synchronized(const stream::Runtime& streams) {
+void PoolSet::synchronized(const stream::Streams& streams) {
   if (pool_count_.load(std::memory_order_acquire) == 0) [[likely]]
     return;
   const std::lock_guard lock(mutex_);
@@ -286,12 +286,12 @@ void PoolSet::synchronized(const stream::Runtime& streams) {
   }
 }
 
-bool PoolSet::reclaim(uint32_t bank, const stream::Runtime& streams) {
+bool PoolSet::reclaim(uint32_t bank, const stream::Streams& streams) {
   const std::lock_guard lock(mutex_);
   return reclaim_locked(bank, streams);
 }
 
-bool PoolSet::reclaim_locked(uint32_t bank, const stream::Runtime& streams) {
+bool PoolSet::reclaim_locked(uint32_t bank, const stream::Streams& streams) {
   uint64_t before = 0;
   uint64_t after = 0;
   for (auto& [handle, pool] : pools_) {

@@ -24,34 +24,34 @@ class PoolSet {
 
   // `bank` is the device's physical number; a size of 0 is the whole device.
   Result<uint64_t> create(uint32_t bank, uint64_t max_bytes);
-  Result<> destroy(uint64_t handle, const stream::Runtime& streams);
+  Result<> destroy(uint64_t handle, const stream::Streams& streams);
   // `value` is what the attribute's type says.
   Result<> set(uint64_t handle, aclrtMemPoolAttr attribute, const void* value);
   Result<> get(uint64_t handle, aclrtMemPoolAttr attribute, void* value);
 
-  Result<Va> allocate(uint64_t handle, uint64_t size_bytes, stream::Runtime& streams,
+  Result<Va> allocate(uint64_t handle, uint64_t size_bytes, stream::Streams& streams,
                       stream::StreamId stream);
   // Also frees blocks of the heap, in stream order.
-  Result<> free(Va va, stream::Runtime& streams, stream::StreamId stream);
+  Result<> free(Va va, stream::Streams& streams, stream::StreamId stream);
   // At once. False when the address is of no pool.
   bool free_now(Va va);
   // Destroys the pools of the device, and frees what is in use of them.
-  void release_device(uint32_t bank, const stream::Runtime& streams, const char* how);
-  Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Runtime& streams);
+  void release_device(uint32_t bank, const stream::Streams& streams, const char* how);
+  Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Streams& streams);
 
   // A stream or the device was synchronised: the moment to give back what is too much.
-  void synchronized(const stream::Runtime& streams);
+  void synchronized(const stream::Streams& streams);
   // The device is full: gives back whatever is idle. True if it was anything.
-  bool reclaim(uint32_t bank, const stream::Runtime& streams);
+  bool reclaim(uint32_t bank, const stream::Streams& streams);
 
  private:
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
-  bool reclaim_locked(uint32_t bank, const stream::Runtime& streams);
+  bool reclaim_locked(uint32_t bank, const stream::Streams& streams);
   void free_locked(Pool& pool, Va va, const char* how);
-  Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Runtime& streams,
+  Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Streams& streams,
                          stream::StreamId stream);
-  Result<> free_heap_block(Va va, stream::Runtime& streams, stream::StreamId stream);
+  Result<> free_heap_block(Va va, stream::Streams& streams, stream::StreamId stream);
   // The stream has reached a free of a pool's block.
   void reach_free(uint64_t handle, Va va);
 

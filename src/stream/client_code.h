@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "rules/rules.h"
-#include "stream/queue.h"
+#include "stream/stream.h"
 
 namespace plat::stream {
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "os/signal_chain.h"
-#include "stream/queue.h"
 #include "stream/scheduler.h"
+#include "stream/stream.h"
 #include "stream/timers.h"
 
 namespace plat::stream {

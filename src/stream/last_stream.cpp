@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stream/queue.h"
+#include "stream/stream.h"
 
 namespace plat::stream {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stream/queue.h"
+#include "stream/stream.h"
 
 namespace plat::stream {
 

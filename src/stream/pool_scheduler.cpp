@@ -16,8 +16,8 @@
 
 #include "device/report.h"
 #include "os/signal_chain.h"
-#include "stream/queue.h"
 #include "stream/scheduler.h"
+#include "stream/stream.h"
 #include "stream/timers.h"
 
 namespace plat::stream {

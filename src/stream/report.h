@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "stream/gate.h"
-#include "stream/queue.h"
+#include "stream/stream.h"
 
 namespace plat::stream {
 

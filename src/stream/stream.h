@@ -1,220 +1,167 @@
-// stream/: contexts, streams, events, and work that runs in their order.
+// Stream: one queue of work, run in order by whichever thread its scheduler gives it.
 //
-// A stream is a queue: what it is given runs in order, and independently of other streams unless an event
-// ties them. Whoever has work for the device (copies, fills, stores) wraps it in a Task and queues it:
-//
-//   PLAT_TRY(runtime.enqueue(stream, [=]() -> Result<> { return copy(target, source, size); }));
-//
-// A task runs to its end in some thread; it checks what it needs at that moment, and an error it returns
-// sticks to the stream until the stream is next synchronised. What must wait for memory to change is a Poll
-// instead.
-//
-// May include: base, rules (and os, core, device, vmm, which it does not need). Knows nothing of memory.
-// Never throws across its interface and never follows a handle: ids that are stale, foreign or made up are
-// answered with a rule.
+// A stream is Idle, Queued (with the scheduler), Running (in exactly one thread) or Parked (until wake()).
+// Only the running thread touches the batch it took; everything else is under the mutex or atomic. Lock
+// order: event, stream, scheduler; a mark's and a reporter's lock are never held while another is taken.
 #pragma once
 
 #include <atomic>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
+#include <variant>
 
 #include "base/result.h"
-#include "stream/current.h"
-#include "stream/event.h"
-#include "stream/handle_table.h"
+#include "stream/function.h"
+#include "stream/gate.h"
 #include "stream/ids.h"
-#include "stream/queue.h"
-#include "stream/report.h"
-#include "stream/scheduler.h"
+#include "stream/item_list.h"
+#include "stream/mark.h"
 
 namespace plat::stream {
 
-enum class Mode : uint8_t { Pool, Eager, Seeded };
+class Scheduler;
+class Reporter;
 
-struct Options {
-  Mode mode = Mode::Pool;
-  uint64_t seed = 0;
-  unsigned workers = 0;         // 0: as many as the machine has processors, between 2 and 8
-  uint32_t streams_max = 1984;  // of one device, default streams included
-  uint32_t events_max = 65536;  // of one device, but for those of create_event with EventKind::Extended
-  int device_count = 64;        // ids from 0
+// Work that runs to its end. An error sticks to the stream and surfaces at its next synchronisation.
+using Task = Function<Result<>>;
+// Work that may have to wait for the world: true when it is done, false to be asked again later.
+using Poll = Function<Result<bool>>;
+
+struct HostCall {
+  void (*function)(void*);
+  void* argument;
 };
+struct RecordStep {
+  std::shared_ptr<Mark> mark;
+};
+struct WaitStep {
+  std::shared_ptr<Mark> mark;
+  Clock::duration timeout{};                  // from when the stream gets here; 0: none
+  std::shared_ptr<std::atomic<int>> pending;  // of the event: waits that have not completed
+  Clock::time_point deadline{};
+  bool registered = false;
+};
+enum class CallbackState : int { Queued, Ran, Lost };
+struct CallbackStep {
+  std::shared_ptr<Reporter> reporter;
+  HostCall call;
+  bool blocks;
+  std::shared_ptr<std::atomic<CallbackState>> state{};  // set once the reporter has it
+};
+// What only takes its place in the order.
+struct NoStep {};
+using Item = std::variant<NoStep, Task, HostCall, Poll, RecordStep, WaitStep, CallbackStep>;
+static_assert(sizeof(Item) == 64);  // one cache line: queues hand items from one thread to another
 
-// The value of PLAT_STREAMS: "pool", "eager", "seeded" or "seeded:N". Without N the seed is drawn.
-Result<Options> parse_mode(std::string_view text);
-
-enum class FailureMode : uint64_t { Continue = 0, Stop = 1 };
-enum class Remaining : uint8_t { Finish, Discard };
-
-class Runtime {
+// What the streams of a context share: whether they stop at the first failure, and that failure.
+class FailurePolicy {
  public:
-  // With a problem, what the settings say is not understood, and no device can be set.
-  explicit Runtime(const Options& options, std::optional<Error> problem = std::nullopt);
-  ~Runtime();
-  Runtime(const Runtime&) = delete;
-  Runtime& operator=(const Runtime&) = delete;
-
-  // The process's own, made at first use as PLAT_STREAMS says, and never destroyed: clients call from
-  // destructors that run after main. In a forked child it is a new one, in which the parent's handles mean
-  // nothing.
-  static Runtime& instance() {
-    if (Runtime* made = instance_.load(std::memory_order_acquire)) [[likely]]
-      return *made;
-    return make_instance();
-  }
-
-  const Options& options() const { return options_; }
-  // What the product has, once it is known.
-  void set_limits(uint32_t streams_max, uint32_t events_max) {
-    streams_max_.store(streams_max);
-    events_max_.store(events_max);
-  }
-
-  // Devices and contexts. Each thread has a current context, and with it a device.
-  Result<> set_device(int device);
-  Result<> reset_device(int device);
-  Result<> reset_device_force(int device);
-  Result<int> current_device() const {
-    if (const int device = known_device(); device >= 0) [[likely]]
-      return device;
-    return find_device();
-  }
-  // -1 when it must be looked up. A context that was there is there still, unless one was closed since.
-  int known_device() const {
-    const bool known = t_current.runtime == serial_ &&
-                       t_current.closed_plus_one == contexts_closed_.load(std::memory_order_acquire) + 1;
-    return known ? t_current.device : -1;
-  }
-  // That of the process, without making one.
-  static int known_device_of_process() {
-    const Runtime* made = instance_.load(std::memory_order_acquire);
-    return made != nullptr ? made->known_device() : -1;
-  }
-  Result<ContextId> create_context(int device);
-  Result<> destroy_context(ContextId id);
-  Result<> set_current_context(ContextId id);
-  Result<ContextId> current_context() const;
-  Result<int> device_of(ContextId id) const;
-  // Whether any context of the process is left on the device.
-  bool uses_device(int device) const;
-  // Closes every context of every device, once the work that is queued has run.
-  void finish();
-  // Drops everything, work that is queued included.
-  void shutdown();
-
-  // Streams. An id of 0 is the default stream of the current context.
-  Result<StreamId> default_stream() const;
-  Result<StreamId> create_stream(uint32_t priority, uint32_t flags);
-  Result<> destroy_stream(StreamId id, Remaining remaining);
-  Result<> synchronize(StreamId id, int32_t timeout_ms = -1);
-  Result<> synchronize_device(int32_t timeout_ms = -1);
-  Result<bool> is_complete(StreamId id);
-  Result<> set_failure_mode(StreamId id, uint64_t mode);
-  // The id that stands behind 0, checked against the current context.
-  Result<StreamId> resolve(StreamId id) const;
-
-  // Work.
-  Result<Position> enqueue(StreamId id, Task&& task);
-  Result<Position> enqueue_poll(StreamId id, Poll&& poll);
-  Result<Position> launch_host_function(StreamId id, void (*function)(void*), void* argument);
-
-  // Order, for memory that is reused across streams. Both are about work given so far, and hold for ever once
-  // true.
-  //
-  // Whether what the stream was given up to the position has completed; also when the stream is gone.
-  bool has_completed(StreamId id, Position position) const;
-  // Whether anything that `later` is given from now on runs after that: because it has completed, because it
-  // is the same stream, or because `later` was made to wait for it, directly or through other streams.
-  bool runs_after(StreamId later, StreamId id, Position position) const;
-  // How much the stream was given so far.
-  Result<Position> position(StreamId id) const;
-
-  // Events.
-  Result<EventId> create_event(EventKind kind, uint32_t flags);
-  Result<> destroy_event(EventId id);
-  Result<> record(EventId id, StreamId stream);
-  Result<> reset_event(EventId id, StreamId stream);
-  Result<> wait_event(StreamId stream, EventId id, int32_t timeout_s = 0);
-  // The older query, which events of EventKind::Extended refuse, and the newer one.
-  Result<bool> query_event(EventId id);
-  Result<bool> query_event_status(EventId id);
-  Result<bool> query_event_waits(EventId id);
-  Result<> synchronize_event(EventId id, int32_t timeout_ms = -1);
-  Result<float> elapsed_ms(EventId start, EventId end) const;
-  Result<uint64_t> timestamp_us(EventId id) const;
-
-  // Callbacks that a thread of the client's runs. `thread` is the number by which the client names it.
-  Result<> subscribe(uint64_t thread, StreamId stream);
-  Result<> unsubscribe(uint64_t thread, StreamId stream);
-  Result<> process_reports(uint64_t thread, int32_t timeout_ms);
-  Result<> launch_callback(StreamId stream, void (*function)(void*), void* argument, bool blocks);
+  bool stops() const { return stops_.load(); }
+  void set_stops() { stops_.store(true); }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Error error() const;
+  void note(const Error& error);
+  // Called once, after the failure. Set before the first stream exists.
+  void on_failure(std::function<void()> function) { on_failure_ = std::move(function); }
 
  private:
-  static Runtime& make_instance();
-  Result<int> find_device() const;
+  std::atomic<bool> stops_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;  // guards error_
+  std::optional<Error> error_;
+  std::function<void()> on_failure_;
+};
 
-  struct Context {
-    ContextId id;
-    int device = 0;
-    bool is_default = false;
-    StreamId default_stream;
-    std::shared_ptr<FailurePolicy> failures = std::make_shared<FailurePolicy>();
-  };
-  struct DeviceState {
-    ContextId default_context;
-    uint32_t set_count = 0;
-    uint32_t streams = 0;
-    uint32_t events = 0;
-  };
+struct StreamTraits {
+  StreamId id;
+  ContextId context;
+  int device = 0;
+  uint32_t priority = 0;  // 0 is the highest, 7 the lowest
+  uint32_t flags = 0;
+  bool is_default = false;
+};
 
-  Result<std::shared_ptr<Context>> current() const;
-  Result<std::shared_ptr<Context>> make_context(int device, bool is_default);
-  Result<std::shared_ptr<Stream>> make_stream(const Context& context, uint32_t priority, uint32_t flags,
-                                              bool is_default);
-  Result<> check_device(int device) const;
-  void close_context(const std::shared_ptr<Context>& context, Remaining remaining);
-  void close_contexts(Remaining remaining);
-  Result<> release_device(int device, bool force);
-  void close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining);
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(const StreamTraits& traits, Scheduler& scheduler, std::shared_ptr<FailurePolicy> failures);
 
-  Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
-  // A stream that host work may be queued on.
-  Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
+  const StreamTraits& traits() const { return traits_; }
+  Gate& gate() { return gate_; }
+
+  // The item's place. Fails once the stream is closed, or its context has stopped at a failure.
   template <class Step>
-  Result<Position> push(StreamId id, Step&& step);
-  Result<> wait_for(Stream& stream, Position position, Deadline deadline) const;
-  Result<std::shared_ptr<Event>> find_event(EventId id) const;
-  Result<bool> query(Event& event);
+  Result<Position> push(Step&& step);
+  Position given() const { return given_.load(); }
+  Position completed() const { return completed_.load(); }
+  bool is_complete() const { return completed() >= given(); }
 
-  std::shared_ptr<Reporter> reporter_of(StreamId stream) const;
-  void drop_subscription(StreamId stream);
+  // The first error since the last call, or the one that stopped the context.
+  std::optional<Error> take_error();
 
-  static std::atomic<Runtime*> instance_;
+  // No more work is accepted from here on.
+  void close();
+  // Drops what has not started; marks in it count as reached. Returns when nothing but code of the client's
+  // runs any more.
+  void discard();
 
-  const Options options_;
-  const std::optional<Error> problem_;
-  const uint64_t serial_;                     // tells runtimes apart in what a thread remembers
-  std::atomic<uint64_t> contexts_closed_{0};  // makes threads look again at what they remember
-  std::unique_ptr<Scheduler> scheduler_;
-  HandleTable<Context> contexts_{0x43};
-  HandleTable<Stream> streams_{0x53};
-  HandleTable<Event> events_{0x45};
+  SharedHistory history() const;
+  template <class Done>
+  void run_after(const SharedHistory& history, History::Entry place, const Done& done) {
+    std::lock_guard lock(mutex_);
+    history_ = join(history_, history, place, done);
+  }
 
-  std::atomic<uint32_t> streams_max_;
-  std::atomic<uint32_t> events_max_;
+  // For schedulers. `ready` has been called for the stream and run has not.
+  enum class Turn : uint8_t { Idle, Parked, More };
+  Turn run(size_t items_max);
+  // Something the stream may wait for has changed. May be called at any time.
+  void wake();
 
-  std::mutex default_mutex_;        // orders making and dropping default contexts; taken before state_mutex_
-  mutable std::mutex state_mutex_;  // guards devices_; never held while waiting for a stream
-  std::map<int, DeviceState> devices_;
+  // Whether the calling thread runs work of this stream, so that waiting for it would never end.
+  bool runs_here() const;
 
-  mutable std::mutex report_mutex_;                                        // guards the two below
-  std::unordered_map<uint64_t, std::shared_ptr<Reporter>> reporters_;      // by thread
-  std::unordered_map<uint64_t, std::shared_ptr<Reporter>> subscriptions_;  // by stream
+ private:
+  enum class State : uint8_t { Idle, Queued, Running, Parked };
+  enum class Progress : uint8_t { Done, Wait };
+
+  bool refill();
+  void finish_item();
+  void linger() const;
+  Progress step(Item& item);
+  Progress try_step(Item& item);
+  void step_host(const HostCall& call);
+  Progress step_poll(Poll& poll);
+  Progress step_wait(WaitStep& step);
+  Progress step_callback(CallbackStep& step);
+  void skip(Item& item);
+  void note(Error error);
+
+  const StreamTraits traits_;
+  Scheduler& scheduler_;
+  const std::shared_ptr<FailurePolicy> failures_;
+  std::atomic<bool> discards_{false};
+  std::atomic<bool> in_host_code_{false};
+
+  // Each group on lines of its own: clients that queue, the thread that runs, and those who wait write to one
+  // each.
+  alignas(64) mutable std::mutex mutex_;  // guards from here to the next group, but for the atomic
+  std::atomic<Position> given_{0};
+  State state_ = State::Idle;
+  bool woken_ = false;  // wake() came while running
+  bool closed_ = false;
+  ItemList<Item> pending_;
+  std::optional<Error> error_;
+  SharedHistory history_;
+
+  // Of the running thread alone, handed over with the state.
+  alignas(64) std::atomic<Position> completed_{0};
+  Position done_ = 0;  // what completed_ says
+  ItemList<Item> batch_;
+  Clock::duration poll_pause_{};  // grows while nothing happens
+
+  alignas(64) Gate gate_;
 };
 
 }  // namespace plat::stream

@@ -14,7 +14,7 @@ using stream::StreamId;
 
 struct Pools : ::testing::Test {
   testing::TinyDevice tiny;
-  stream::Runtime streams{stream::Options{}};
+  stream::Streams streams{stream::Options{}};
   PoolSet pools{tiny.heap};
   StreamId one, two;
   uint64_t pool = 0;

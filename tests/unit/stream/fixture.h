@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "rules/rules.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::stream {
 
@@ -68,7 +68,7 @@ class StreamTest : public ::testing::TestWithParam<Mode> {
     return runtime.create_event(kind, flags).value();
   }
 
-  Runtime runtime;
+  Streams runtime;
 };
 
 #define INSTANTIATE_MODES(Suite)                                                                   \

@@ -17,7 +17,7 @@ TEST(Mode, SettingIsUnderstood) {
 }
 
 TEST(Mode, EagerRunsInsideTheCall) {
-  Runtime runtime(options_for(Mode::Eager));
+  Streams runtime(options_for(Mode::Eager));
   ASSERT_TRUE(runtime.set_device(0));
   const StreamId stream = runtime.create_stream(0, 0).value();
   std::thread::id ran_in;
@@ -31,7 +31,7 @@ TEST(Mode, EagerRunsInsideTheCall) {
 std::vector<int> interleaving(uint64_t seed) {
   Options options = options_for(Mode::Seeded);
   options.seed = seed;
-  Runtime runtime(options);
+  Streams runtime(options);
   EXPECT_TRUE(runtime.set_device(0));
   std::vector<int> order;
   std::vector<StreamId> streams;
@@ -53,7 +53,7 @@ TEST(Mode, OtherSeedOtherInterleaving) { EXPECT_NE(interleaving(1), interleaving
 
 // A client that looks at memory and calls nothing still sees the work done.
 TEST(Mode, SeededWorkRunsWhileNobodyCalls) {
-  Runtime runtime(options_for(Mode::Seeded));
+  Streams runtime(options_for(Mode::Seeded));
   ASSERT_TRUE(runtime.set_device(0));
   std::atomic<int> ran{0};
   for (int task = 0; task < 20; ++task) {
@@ -78,8 +78,8 @@ TEST(Mode, SeededWorkNeedsNoThread) {
 }
 
 TEST(Mode, RuntimesDoNotShareWhatAThreadRemembers) {
-  Runtime one(options_for(Mode::Pool));
-  Runtime two(options_for(Mode::Pool));
+  Streams one(options_for(Mode::Pool));
+  Streams two(options_for(Mode::Pool));
   EXPECT_OK(one.set_device(0));
   EXPECT_BREAKS(NoContext, two.current_context());
 }

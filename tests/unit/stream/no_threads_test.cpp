@@ -123,7 +123,7 @@ INSTANTIATE_MODES(WithoutThreads);
 TEST(WithoutMoreThreads, AThreadThatSleepsAlreadyIsWokenToHelp) {
   Options options = options_for(Mode::Pool);
   options.workers = 1;
-  Runtime runtime(options);
+  Streams runtime(options);
   ASSERT_TRUE(runtime.set_device(0));
   static std::atomic<bool> entered, release;
   entered = release = false;
@@ -165,7 +165,7 @@ TEST(WithoutMoreThreads, AThreadThatSleepsAlreadyIsWokenToHelp) {
 TEST(WithoutMoreThreads, ClientCodeDoesNotKeepPollingStreamsFromGoingOn) {
   Options options = options_for(Mode::Pool);
   options.workers = 1;
-  Runtime runtime(options);
+  Streams runtime(options);
   ASSERT_TRUE(runtime.set_device(0));
   const StreamId polling = runtime.create_stream(0, 0).value();
   const StreamId calling = runtime.create_stream(0, 0).value();

@@ -272,7 +272,7 @@ TEST_P(StreamTest, BlockingHostFunctionsDoNotStarveOtherStreams) {
 
 TEST_P(StreamTest, FunctionMustNotWaitForItsOwnStream) {
   struct Call {
-    Runtime& runtime;
+    Streams& runtime;
     ContextId context;
     StreamId stream;
     bool refused = false;
@@ -293,7 +293,7 @@ TEST_P(StreamTest, FunctionMustNotWaitForItsOwnStream) {
 
 TEST_P(StreamTest, FunctionMayQueueMoreAndWaitForOthers) {
   struct Call {
-    Runtime& runtime;
+    Streams& runtime;
     ContextId context;
     StreamId own, other;
     std::atomic<int> ran{0};

@@ -9,7 +9,7 @@ namespace {
 
 using StressTest = StreamTest;
 
-void worker(Runtime& runtime, uint64_t seed, EventId shared) {
+void worker(Streams& runtime, uint64_t seed, EventId shared) {
   std::mt19937_64 random(seed);
   EXPECT_OK(runtime.set_device(0));
   for (int round = 0; round < 30; ++round) {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "rules/rules.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::stream {
 namespace {
@@ -11,13 +11,13 @@ constexpr size_t kReporterThreadsMax = 1024;
 
 }  // namespace
 
-std::shared_ptr<Reporter> Runtime::reporter_of(StreamId stream) const {
+std::shared_ptr<Reporter> Streams::reporter_of(StreamId stream) const {
   std::lock_guard lock(report_mutex_);
   auto found = subscriptions_.find(stream.value);
   return found == subscriptions_.end() ? nullptr : found->second;
 }
 
-Result<> Runtime::subscribe(uint64_t thread, StreamId stream_id) {
+Result<> Streams::subscribe(uint64_t thread, StreamId stream_id) {
   PLAT_ASSIGN(stream, find_for_work(stream_id));
   const StreamTraits& traits = stream->traits();
   std::lock_guard lock(report_mutex_);
@@ -40,7 +40,7 @@ Result<> Runtime::subscribe(uint64_t thread, StreamId stream_id) {
   return {};
 }
 
-Result<> Runtime::unsubscribe(uint64_t thread, StreamId stream_id) {
+Result<> Streams::unsubscribe(uint64_t thread, StreamId stream_id) {
   PLAT_ASSIGN(stream, find_stream(stream_id));
   auto reporter = reporter_of(stream->traits().id);
   if (!reporter || reporter->thread() != thread)
@@ -50,7 +50,7 @@ Result<> Runtime::unsubscribe(uint64_t thread, StreamId stream_id) {
   return {};
 }
 
-void Runtime::drop_subscription(StreamId stream) {
+void Streams::drop_subscription(StreamId stream) {
   std::shared_ptr<Reporter> idle;
   {
     std::lock_guard lock(report_mutex_);
@@ -65,7 +65,7 @@ void Runtime::drop_subscription(StreamId stream) {
   idle->close();
 }
 
-Result<> Runtime::process_reports(uint64_t thread, int32_t timeout_ms) {
+Result<> Streams::process_reports(uint64_t thread, int32_t timeout_ms) {
   if (timeout_ms < -1 || timeout_ms == 0)
     return fail(RuleId::ReportTimeoutValue, "timeout", "timeout is {}", timeout_ms);
   std::shared_ptr<Reporter> reporter;
@@ -86,7 +86,7 @@ Result<> Runtime::process_reports(uint64_t thread, int32_t timeout_ms) {
   return returned;
 }
 
-Result<> Runtime::launch_callback(StreamId stream_id, void (*function)(void*), void* argument, bool blocks) {
+Result<> Streams::launch_callback(StreamId stream_id, void (*function)(void*), void* argument, bool blocks) {
   if (!function) return fail(RuleId::CallbackFunction, "fn", "fn is null");
   PLAT_ASSIGN(stream, find_for_work(stream_id));
   auto reporter = reporter_of(stream->traits().id);

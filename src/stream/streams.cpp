@@ -1,6 +1,4 @@
-// The process-wide part: modes, the instance, contexts and devices.
-#include <pthread.h>
-
+// The setting, contexts and devices.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -11,12 +9,11 @@
 #include "base/text.h"
 #include "device/config.h"
 #include "rules/rules.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::stream {
 
 constinit thread_local Current t_current{};
-std::atomic<Runtime*> Runtime::instance_{nullptr};
 
 namespace {
 
@@ -37,18 +34,6 @@ std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
       break;
   }
   return make_pool_scheduler(workers_of(options));
-}
-
-Runtime* make_from_environment() {
-  const auto text = device::setting("streams");
-  auto options = text ? parse_mode(*text) : Result<Options>{};
-  if (!options) return new Runtime({}, options.error());
-  if (options->mode == Mode::Seeded) {
-    std::fprintf(
-        stderr, "plat: streams are interleaved by seed %llu (PLAT_STREAMS=seeded:%llu repeats this run)\n",
-        static_cast<unsigned long long>(options->seed), static_cast<unsigned long long>(options->seed));
-  }
-  return new Runtime(*options);
 }
 
 }  // namespace
@@ -76,37 +61,38 @@ Result<Options> parse_mode(std::string_view text) {
   return fail(RuleId::StreamMode, "PLAT_STREAMS", "'{}' is none of pool, eager, seeded and seeded:N", text);
 }
 
-Runtime::Runtime(const Options& options, std::optional<Error> problem)
-    : options_(options),
-      problem_(std::move(problem)),
-      serial_(++g_serial),
-      scheduler_(make_scheduler(options)),
-      streams_max_(options.streams_max),
-      events_max_(options.events_max) {}
+Setting read_setting() {
+  const auto text = device::setting("streams");
+  auto options = text ? parse_mode(*text) : Result<Options>{};
+  if (!options) return {{}, options.error()};
+  if (options->mode == Mode::Seeded) {
+    std::fprintf(
+        stderr, "plat: streams are interleaved by seed %llu (PLAT_STREAMS=seeded:%llu repeats this run)\n",
+        static_cast<unsigned long long>(options->seed), static_cast<unsigned long long>(options->seed));
+  }
+  return {*options, std::nullopt};
+}
 
-Runtime::~Runtime() {
+Streams::Streams(const Setting& setting)
+    : options_(setting.options),
+      problem_(setting.problem),
+      serial_(++g_serial),
+      scheduler_(make_scheduler(options_)),
+      streams_max_(options_.streams_max),
+      events_max_(options_.events_max) {}
+
+Streams::~Streams() {
   shutdown();
   scheduler_.reset();
 }
 
-Runtime& Runtime::make_instance() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { instance_.store(nullptr); });
-  (void)registered;
-  // Leaked on purpose, unless another thread is faster.
-  Runtime* made = make_from_environment();
-  Runtime* runtime = nullptr;
-  if (instance_.compare_exchange_strong(runtime, made)) return *made;
-  delete made;
-  return *runtime;
-}
-
-Result<> Runtime::check_device(int device) const {
+Result<> Streams::check_device(int device) const {
   if (problem_) return forward(*problem_);
   if (device >= 0 && device < options_.device_count) return {};
   return fail(RuleId::DeviceId, "deviceId", "device {} of {}", device, options_.device_count);
 }
 
-Result<std::shared_ptr<Runtime::Context>> Runtime::current() const {
+Result<std::shared_ptr<Streams::Context>> Streams::current() const {
   if (t_current.runtime != serial_ || t_current.context.value == 0)
     return fail(RuleId::NoContext, "context", "no device was set in this thread");
   if (auto context = contexts_.find(t_current.context.value)) return context;
@@ -114,7 +100,7 @@ Result<std::shared_ptr<Runtime::Context>> Runtime::current() const {
               t_current.context.value);
 }
 
-Result<std::shared_ptr<Runtime::Context>> Runtime::make_context(int device, bool is_default) {
+Result<std::shared_ptr<Streams::Context>> Streams::make_context(int device, bool is_default) {
   auto context = contexts_.add([&](uint64_t id) {
     auto made = std::make_shared<Context>();
     made->id = ContextId{id};
@@ -137,7 +123,7 @@ Result<std::shared_ptr<Runtime::Context>> Runtime::make_context(int device, bool
   return context;
 }
 
-Result<> Runtime::set_device(int device) {
+Result<> Streams::set_device(int device) {
   PLAT_TRY(check_device(device));
   // Held while the default context is made, so that two threads do not make two; make_stream only locks
   // state_mutex_.
@@ -159,10 +145,10 @@ Result<> Runtime::set_device(int device) {
   return {};
 }
 
-Result<> Runtime::reset_device(int device) { return release_device(device, false); }
-Result<> Runtime::reset_device_force(int device) { return release_device(device, true); }
+Result<> Streams::reset_device(int device) { return release_device(device, false); }
+Result<> Streams::reset_device_force(int device) { return release_device(device, true); }
 
-Result<> Runtime::release_device(int device, bool force) {
+Result<> Streams::release_device(int device, bool force) {
   PLAT_TRY(check_device(device));
   std::shared_ptr<Context> context;
   {
@@ -178,7 +164,7 @@ Result<> Runtime::release_device(int device, bool force) {
   return {};
 }
 
-Result<int> Runtime::find_device() const {
+Result<int> Streams::find_device() const {
   const uint64_t closed = contexts_closed_.load(std::memory_order_acquire);
   PLAT_ASSIGN(context, current());
   t_current.device = context->device;
@@ -186,14 +172,14 @@ Result<int> Runtime::find_device() const {
   return context->device;
 }
 
-Result<ContextId> Runtime::create_context(int device) {
+Result<ContextId> Streams::create_context(int device) {
   PLAT_TRY(check_device(device));
   PLAT_ASSIGN(context, make_context(device, false));
   t_current = {serial_, context->id, 0, 0};
   return context->id;
 }
 
-Result<> Runtime::destroy_context(ContextId id) {
+Result<> Streams::destroy_context(ContextId id) {
   auto context = contexts_.find(id.value);
   if (!context) return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
   if (context->is_default)
@@ -203,31 +189,31 @@ Result<> Runtime::destroy_context(ContextId id) {
   return {};
 }
 
-Result<> Runtime::set_current_context(ContextId id) {
+Result<> Streams::set_current_context(ContextId id) {
   if (!contexts_.find(id.value))
     return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
   t_current = {serial_, id, 0, 0};
   return {};
 }
 
-Result<ContextId> Runtime::current_context() const {
+Result<ContextId> Streams::current_context() const {
   PLAT_ASSIGN(context, current());
   return context->id;
 }
 
-Result<int> Runtime::device_of(ContextId id) const {
+Result<int> Streams::device_of(ContextId id) const {
   if (auto context = contexts_.find(id.value)) return context->device;
   return fail(RuleId::ContextHandle, "context", "{:#x} is no live context", id.value);
 }
 
-bool Runtime::uses_device(int device) const {
+bool Streams::uses_device(int device) const {
   for (const auto& context : contexts_.all()) {
     if (context->device == device) return true;
   }
   return false;
 }
 
-void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining remaining) {
+void Streams::close_context(const std::shared_ptr<Context>& context, Remaining remaining) {
   if (!contexts_.remove(context->id.value)) return;  // Somebody else is at it.
   contexts_closed_.fetch_add(1, std::memory_order_release);
   for (auto& stream : streams_.all()) {
@@ -236,7 +222,7 @@ void Runtime::close_context(const std::shared_ptr<Context>& context, Remaining r
   }
 }
 
-void Runtime::close_contexts(Remaining remaining) {
+void Streams::close_contexts(Remaining remaining) {
   {
     std::scoped_lock lock(default_mutex_, state_mutex_);
     for (auto& [device, state] : devices_) state.set_count = 0, state.default_context = {};
@@ -244,9 +230,9 @@ void Runtime::close_contexts(Remaining remaining) {
   for (auto& context : contexts_.all()) close_context(context, remaining);
 }
 
-void Runtime::finish() { close_contexts(Remaining::Finish); }
+void Streams::finish() { close_contexts(Remaining::Finish); }
 
-void Runtime::shutdown() {
+void Streams::shutdown() {
   close_contexts(Remaining::Discard);
   for (auto& event : events_.all()) (void)destroy_event(event->id);
   std::lock_guard lock(report_mutex_);
@@ -255,17 +241,17 @@ void Runtime::shutdown() {
   subscriptions_.clear();
 }
 
-Result<StreamId> Runtime::resolve(StreamId id) const {
+Result<StreamId> Streams::resolve(StreamId id) const {
   PLAT_ASSIGN(stream, find_stream(id));
   return stream->traits().id;
 }
 
-Result<StreamId> Runtime::default_stream() const {
+Result<StreamId> Streams::default_stream() const {
   PLAT_ASSIGN(context, current());
   return context->default_stream;
 }
 
-Result<std::shared_ptr<Stream>> Runtime::find_stream(StreamId id) const {
+Result<std::shared_ptr<Stream>> Streams::find_stream(StreamId id) const {
   // A stream dies with its context, so one that belongs to the thread's current context needs no other
   // look-up.
   if (id.value != 0) [[likely]] {

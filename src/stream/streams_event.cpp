@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "rules/rules.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::stream {
 namespace {
@@ -33,12 +33,12 @@ Result<> check_host_use(const Event& event) {
 
 }  // namespace
 
-Result<std::shared_ptr<Event>> Runtime::find_event(EventId id) const {
+Result<std::shared_ptr<Event>> Streams::find_event(EventId id) const {
   if (auto event = events_.find(id.value)) return event;
   return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
 }
 
-Result<EventId> Runtime::create_event(EventKind kind, uint32_t flags) {
+Result<EventId> Streams::create_event(EventKind kind, uint32_t flags) {
   if (kind == EventKind::Plain) {
     flags = kPlainFlags;
   } else {
@@ -70,7 +70,7 @@ Result<EventId> Runtime::create_event(EventKind kind, uint32_t flags) {
   return fail(RuleId::EventLimit, "event", "there are no more events in this process");
 }
 
-Result<> Runtime::destroy_event(EventId id) {
+Result<> Streams::destroy_event(EventId id) {
   auto event = events_.remove(id.value);
   if (!event) return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
   std::shared_ptr<Mark> expected;
@@ -87,7 +87,7 @@ Result<> Runtime::destroy_event(EventId id) {
   return {};
 }
 
-Result<> Runtime::record(EventId id, StreamId stream_id) {
+Result<> Streams::record(EventId id, StreamId stream_id) {
   PLAT_ASSIGN(event, find_event(id));
   PLAT_TRY(check_host_use(*event));
   PLAT_ASSIGN(stream, find_for_work(stream_id));
@@ -104,7 +104,7 @@ Result<> Runtime::record(EventId id, StreamId stream_id) {
   return {};
 }
 
-Result<> Runtime::reset_event(EventId id, StreamId stream_id) {
+Result<> Streams::reset_event(EventId id, StreamId stream_id) {
   PLAT_ASSIGN(event, find_event(id));
   PLAT_TRY(check_host_use(*event));
   if (event->kind == EventKind::Extended || !event->may_be_waited_on())
@@ -121,7 +121,7 @@ Result<> Runtime::reset_event(EventId id, StreamId stream_id) {
   return {};
 }
 
-Result<> Runtime::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) {
+Result<> Streams::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) {
   if (timeout_s < 0) return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_s);
   PLAT_ASSIGN(event, find_event(id));
   PLAT_TRY(check_host_use(*event));
@@ -162,13 +162,13 @@ Result<> Runtime::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) 
 
 // An event without a record is complete if it may be recorded at any time, and not ready if a record is
 // awaited.
-Result<bool> Runtime::query(Event& event) {
+Result<bool> Streams::query(Event& event) {
   scheduler_->drive_for_query();
   const auto mark = event.last();
   return mark ? mark->done() : event.kind == EventKind::Extended;
 }
 
-Result<bool> Runtime::query_event(EventId id) {
+Result<bool> Streams::query_event(EventId id) {
   PLAT_ASSIGN(event, find_event(id));
   if (event->kind == EventKind::Extended)
     return fail(RuleId::EventQueryable, "event", "event {:#x} was created by aclrtCreateEventExWithFlag",
@@ -176,12 +176,12 @@ Result<bool> Runtime::query_event(EventId id) {
   return query(*event);
 }
 
-Result<bool> Runtime::query_event_status(EventId id) {
+Result<bool> Streams::query_event_status(EventId id) {
   PLAT_ASSIGN(event, find_event(id));
   return query(*event);
 }
 
-Result<bool> Runtime::query_event_waits(EventId id) {
+Result<bool> Streams::query_event_waits(EventId id) {
   PLAT_ASSIGN(event, find_event(id));
   if (event->kind == EventKind::Extended || !event->may_be_waited_on())
     return fail(RuleId::EventQueryable, "event", "event {:#x} was created with flags {:#x}", id.value,
@@ -190,7 +190,7 @@ Result<bool> Runtime::query_event_waits(EventId id) {
   return event->waits->load() == 0;
 }
 
-Result<> Runtime::synchronize_event(EventId id, int32_t timeout_ms) {
+Result<> Streams::synchronize_event(EventId id, int32_t timeout_ms) {
   if (timeout_ms < -1 || timeout_ms == 0)
     return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_ms);
   PLAT_ASSIGN(event, find_event(id));
@@ -227,7 +227,7 @@ Result<Clock::time_point> time_of(const Event& event, const char* parameter) {
 
 }  // namespace
 
-Result<float> Runtime::elapsed_ms(EventId start, EventId end) const {
+Result<float> Streams::elapsed_ms(EventId start, EventId end) const {
   PLAT_ASSIGN(first, find_event(start));
   PLAT_ASSIGN(last, find_event(end));
   PLAT_ASSIGN(from, time_of(*first, "startEvent"));
@@ -238,7 +238,7 @@ Result<float> Runtime::elapsed_ms(EventId start, EventId end) const {
   return std::chrono::duration<float, std::milli>(to - from).count();
 }
 
-Result<uint64_t> Runtime::timestamp_us(EventId id) const {
+Result<uint64_t> Streams::timestamp_us(EventId id) const {
   PLAT_ASSIGN(event, find_event(id));
   PLAT_ASSIGN(time, time_of(*event, "event"));
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();

@@ -4,7 +4,7 @@
 
 #include "rules/rules.h"
 #include "stream/last_stream.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace plat::stream {
 namespace {
@@ -25,7 +25,7 @@ Result<Deadline> deadline_of(int32_t timeout_ms) {
 
 }  // namespace
 
-Result<std::shared_ptr<Stream>> Runtime::make_stream(const Context& context, uint32_t priority,
+Result<std::shared_ptr<Stream>> Streams::make_stream(const Context& context, uint32_t priority,
                                                      uint32_t flags, bool is_default) {
   {
     std::lock_guard lock(state_mutex_);
@@ -47,7 +47,7 @@ Result<std::shared_ptr<Stream>> Runtime::make_stream(const Context& context, uin
   return stream;
 }
 
-Result<StreamId> Runtime::create_stream(uint32_t priority, uint32_t flags) {
+Result<StreamId> Streams::create_stream(uint32_t priority, uint32_t flags) {
   if ((flags & kDeviceOnly) != 0 && (flags & kKnownFlags) != kDeviceOnly)
     return fail(RuleId::StreamFlags, "flag", "flag is {:#x}", flags);
   PLAT_ASSIGN(context, current());
@@ -56,7 +56,7 @@ Result<StreamId> Runtime::create_stream(uint32_t priority, uint32_t flags) {
   return stream->traits().id;
 }
 
-Result<> Runtime::destroy_stream(StreamId id, Remaining remaining) {
+Result<> Streams::destroy_stream(StreamId id, Remaining remaining) {
   PLAT_ASSIGN(stream, find_stream(id));
   if (stream->traits().is_default)
     return fail(RuleId::StreamDefault, "stream", "{:#x} is a default stream", id.value);
@@ -70,7 +70,7 @@ Result<> Runtime::destroy_stream(StreamId id, Remaining remaining) {
 }
 
 // The stream is already out of the table.
-void Runtime::close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining) {
+void Streams::close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining) {
   stream->close();
   if (remaining == Remaining::Finish && !stream->runs_here()) {
     scheduler_->wait(
@@ -84,7 +84,7 @@ void Runtime::close_stream(const std::shared_ptr<Stream>& stream, Remaining rema
   --devices_[stream->traits().device].streams;
 }
 
-Result<> Runtime::wait_for(Stream& stream, Position position, Deadline deadline) const {
+Result<> Streams::wait_for(Stream& stream, Position position, Deadline deadline) const {
   if (stream.completed() >= position) return {};
   if (stream.runs_here())
     return fail(RuleId::StreamSelfWait, "stream", "stream {:#x} would wait for the function that calls",
@@ -97,7 +97,7 @@ Result<> Runtime::wait_for(Stream& stream, Position position, Deadline deadline)
               stream.completed(), position);
 }
 
-Result<> Runtime::synchronize(StreamId id, int32_t timeout_ms) {
+Result<> Streams::synchronize(StreamId id, int32_t timeout_ms) {
   PLAT_ASSIGN(deadline, deadline_of(timeout_ms));
   PLAT_ASSIGN(stream, find_stream(id));
   PLAT_TRY(wait_for(*stream, stream->given(), deadline));
@@ -105,7 +105,7 @@ Result<> Runtime::synchronize(StreamId id, int32_t timeout_ms) {
   return {};
 }
 
-Result<> Runtime::synchronize_device(int32_t timeout_ms) {
+Result<> Streams::synchronize_device(int32_t timeout_ms) {
   PLAT_ASSIGN(deadline, deadline_of(timeout_ms));
   PLAT_ASSIGN(context, current());
   std::vector<std::pair<std::shared_ptr<Stream>, Position>> goals;
@@ -123,13 +123,13 @@ Result<> Runtime::synchronize_device(int32_t timeout_ms) {
   return {};
 }
 
-Result<bool> Runtime::is_complete(StreamId id) {
+Result<bool> Streams::is_complete(StreamId id) {
   scheduler_->drive_for_query();
   PLAT_ASSIGN(stream, find_stream(id));
   return stream->is_complete();
 }
 
-Result<> Runtime::set_failure_mode(StreamId id, uint64_t mode) {
+Result<> Streams::set_failure_mode(StreamId id, uint64_t mode) {
   if (mode > static_cast<uint64_t>(FailureMode::Stop))
     return fail(RuleId::StreamFailureMode, "mode", "mode is {}", mode);
   PLAT_ASSIGN(stream, find_stream(id));
@@ -144,7 +144,7 @@ Result<> Runtime::set_failure_mode(StreamId id, uint64_t mode) {
   return {};
 }
 
-Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
+Result<std::shared_ptr<Stream>> Streams::find_for_work(StreamId id) const {
   auto stream = find_stream(id);
   if (stream && ((*stream)->traits().flags & kNoHostWork) != 0) [[unlikely]]
     return fail(RuleId::StreamNoHostWork, "stream", "the stream was created with flags {:#x}",
@@ -153,7 +153,7 @@ Result<std::shared_ptr<Stream>> Runtime::find_for_work(StreamId id) const {
 }
 
 template <class Step>
-Result<Position> Runtime::push(StreamId id, Step&& step) {
+Result<Position> Streams::push(StreamId id, Step&& step) {
   const LastStream::Key key{serial_, id.value, streams_.removals()};
   const auto give = [&](Stream& stream) {
     auto position = stream.push(std::forward<Step>(step));
@@ -169,21 +169,21 @@ Result<Position> Runtime::push(StreamId id, Step&& step) {
   return give(*stream);
 }
 
-Result<Position> Runtime::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }
+Result<Position> Streams::enqueue(StreamId id, Task&& task) { return push(id, std::move(task)); }
 
-Result<Position> Runtime::enqueue_poll(StreamId id, Poll&& poll) { return push(id, std::move(poll)); }
+Result<Position> Streams::enqueue_poll(StreamId id, Poll&& poll) { return push(id, std::move(poll)); }
 
-Result<Position> Runtime::launch_host_function(StreamId id, void (*function)(void*), void* argument) {
+Result<Position> Streams::launch_host_function(StreamId id, void (*function)(void*), void* argument) {
   if (!function) return fail(RuleId::CallbackFunction, "fn", "fn is null");
   return push(id, HostCall{function, argument});
 }
 
-bool Runtime::has_completed(StreamId id, Position position) const {
+bool Streams::has_completed(StreamId id, Position position) const {
   auto stream = streams_.find(id.value);
   return !stream || stream->completed() >= position;
 }
 
-bool Runtime::runs_after(StreamId later, StreamId id, Position position) const {
+bool Streams::runs_after(StreamId later, StreamId id, Position position) const {
   if (later == id || has_completed(id, position)) return true;
   auto stream = streams_.find(later.value);
   if (!stream) return false;
@@ -191,7 +191,7 @@ bool Runtime::runs_after(StreamId later, StreamId id, Position position) const {
   return history && history->reached(id) >= position;
 }
 
-Result<Position> Runtime::position(StreamId id) const {
+Result<Position> Streams::position(StreamId id) const {
   PLAT_ASSIGN(stream, find_stream(id));
   return stream->given();
 }

@@ -1,4 +1,4 @@
-#include "stream/queue.h"
+#include "stream/stream.h"
 
 #include <cxxabi.h>
 
