@@ -74,6 +74,13 @@ ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEv
 // When the event completed, in microseconds since the device's start.
 ACL_FUNC_VISIBILITY aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp);
 
+// The event's number. Needs no context.
+ACL_FUNC_VISIBILITY aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId);
+
+// How many more events this process can create on the current device, but for those of
+// aclrtCreateEventExWithFlag.
+ACL_FUNC_VISIBILITY aclError aclrtGetEventAvailNum(uint32_t* eventCount);
+
 #ifdef __cplusplus
 }
 #endif

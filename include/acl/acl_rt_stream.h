@@ -85,6 +85,22 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event,
                                                              int32_t timeout);
 
+// The stream's number. Streams of other contexts have theirs too; without a stream, that of the default one.
+ACL_FUNC_VISIBILITY aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);
+
+// The stream's priority, from 0 (highest) to 7.
+ACL_FUNC_VISIBILITY aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority);
+
+// The ACL_STREAM_* flags that the stream was created with.
+ACL_FUNC_VISIBILITY aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags);
+
+// The lowest priority (7) and the highest (0) of streams; either pointer may be NULL.
+ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority,
+                                                               int32_t* greatestPriority);
+
+// How many more streams this process can create on the current device.
+ACL_FUNC_VISIBILITY aclError aclrtGetStreamAvailableNum(uint32_t* streamCount);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,6 +68,9 @@ class HandleTable {
     return std::move(slot->object);
   }
 
+  // The slot of an id: small, and no other live object has it.
+  static uint32_t slot_number(uint64_t id) { return static_cast<uint32_t>(id & kIndexMask); }
+
   // How many were removed so far: while it stays, what was found is there.
   uint64_t removals() const { return removals_.load(std::memory_order_acquire); }
 

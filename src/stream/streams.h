@@ -109,6 +109,16 @@ class Streams {
   Result<> synchronize_device(int32_t timeout_ms = -1);
   Result<bool> is_complete(StreamId id);
   Result<> set_failure_mode(StreamId id, uint64_t mode);
+  // What a stream is, of whichever context; 0 is the default stream of the current one.
+  struct StreamInfo {
+    uint32_t number;  // no other live stream has it
+    uint32_t priority;
+    uint32_t flags;
+  };
+  Result<StreamInfo> info(StreamId id) const;
+  // How many more streams and events the current device has room for.
+  Result<uint32_t> streams_available() const;
+  Result<uint32_t> events_available() const;
   // The id that stands behind 0, checked against the current context.
   Result<StreamId> resolve(StreamId id) const;
 
@@ -131,6 +141,8 @@ class Streams {
   // Events.
   Result<EventId> create_event(EventKind kind, uint32_t flags);
   Result<> destroy_event(EventId id);
+  // No other live event has it.
+  Result<uint32_t> event_number(EventId id) const;
   Result<> record(EventId id, StreamId stream);
   Result<> reset_event(EventId id, StreamId stream);
   Result<> wait_event(StreamId stream, EventId id, int32_t timeout_s = 0);
