@@ -16,7 +16,6 @@ namespace plat::acl {
 
 namespace {
 
-
 // The device, open and ready for a context.
 Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
   PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
