@@ -119,4 +119,48 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
+namespace {
+
+std::string shown(std::string_view text, std::string_view kept) {
+  std::string out;
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    size_t length = utf8_length(text);
+    // U+0080 to U+009F are control characters too: a terminal may take one for the beginning of a command.
+    const bool is_control =
+        c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    if ((is_control && kept.find(text.front()) == std::string_view::npos) || length == 0) {
+      length = std::max<size_t>(length, 1);
+      for (const char byte : text.substr(0, length))
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string visible_json(std::string_view json) {
+  std::string out;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const auto c = static_cast<unsigned char>(json[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
+    if (c == 0x7f) {
+      out += "\\u007f";
+    } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      out += json[i];
+    }
+  }
+  return out;
+}
+
+std::string visible(std::string_view text) { return shown(text, {}); }
+std::string visible_lines(std::string_view text) { return shown(text, "\n\t"); }
+
 }  // namespace plat

@@ -22,6 +22,13 @@ std::string json_string(std::string_view text);
 
 // How many letters must be put in, taken out or exchanged to make one text of the other.
 size_t edit_distance(std::string_view one, std::string_view other);
+// The text as it can be shown on a terminal: control characters, and bytes that are not UTF-8, come out as
+// \x1b. Names of programs, marks and files may hold anything, also what would move the cursor.
+std::string visible(std::string_view text);
+// The same for a text of several lines, which stay lines.
+std::string visible_lines(std::string_view text);
+// The same for JSON: control characters that it lets pass are written as it writes others.
+std::string visible_json(std::string_view json);
 
 std::string_view trim(std::string_view text);
 

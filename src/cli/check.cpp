@@ -8,9 +8,11 @@
 #include "base/text.h"
 #include "cli/check_traces.h"
 #include "cli/cli.h"
+#include "cli/frame_options.h"
 #include "cli/inspect_run.h"
 #include "cli/output_file.h"
 #include "cli/stop.h"
+#include "cli/terminal.h"
 #include "os/file.h"
 
 namespace plat::cli {
@@ -62,6 +64,11 @@ std::string as_text(const Options& options, const CheckAnswer& answer) {
   }
   if (shown > options.limit)
     text += fmt::format("... and {} more (--limit)\n", answer.findings.size() - options.limit);
+  for (size_t i = 0; i < answer.failed_calls.size() && i < options.limit; ++i)
+    text += inspect::failed_call_text(answer.failed_calls[i], std::min<size_t>(options.frames, 3));
+  if (answer.failed_calls.size() > options.limit)
+    text +=
+        fmt::format("... and {} more failed calls (--limit)\n", answer.failed_calls.size() - options.limit);
   for (const std::string& note : answer.notes) text += fmt::format("note: {}\n", note);
   text += fmt::format("plat check: {} error{}, {} warning{}", answer.errors, answer.errors == 1 ? "" : "s",
                       answer.warnings, answer.warnings == 1 ? "" : "s");
@@ -74,8 +81,9 @@ std::string as_text(const Options& options, const CheckAnswer& answer) {
 int tell(const Options& options, const CheckAnswer& answer) {
   std::string text;
   if (options.json) {
-    for (const inspect::Json& finding : answer.findings) text += inspect::to_line(finding) + "\n";
-    for (const std::string& note : answer.notes) fmt::print(stderr, "plat: note: {}\n", note);
+    for (const auto* list : {&answer.findings, &answer.failed_calls})
+      for (const inspect::Json& one : *list) text += inspect::to_line(one) + "\n";
+    for (const std::string& note : answer.notes) show(stderr, fmt::format("plat: note: {}\n", note));
   } else if (!options.quiet || answer.errors > 0 || answer.warnings > 0) {
     text = as_text(options, answer);
   }
@@ -83,11 +91,11 @@ int tell(const Options& options, const CheckAnswer& answer) {
     for (const inspect::Json& finding : answer.findings) text += inspect::suppression_for(finding) + "\n";
   // The program may be speaking on stdout; a check that ran it stays out of its way.
   if (!options.log_file.empty() && !write_file(options.log_file, text)) {
-    fmt::print(stderr, "{}", text);  // better there than lost
+    show(stderr, text);  // better there than lost
     return kAskedWrongly;
   }
   if (options.log_file.empty()) {
-    fmt::print(options.traces.empty() && !options.json ? stderr : stdout, "{}", text);
+    show(options.traces.empty() && !options.json ? stderr : stdout, text);
     std::fflush(stdout);  // we may end as the program did, at once
   }
   if (!options.junit.empty() && !write_file(options.junit, inspect::to_junit(answer.findings)))
@@ -188,8 +196,11 @@ Action add_check(Parser& app, const Program& program) {
   app.add_flag("--no-unwritten{false},--unwritten", request.options.unwritten,
                "Do not look at bytes that were never written");
   app.add_flag("--no-leaks{false},--leaks", request.options.leaks, "Do not look at what is left");
+  app.add_flag("--no-failed-calls{false},--failed-calls", request.failed_calls,
+               "Do not list calls that returned an error");
   app.add_flag("--no-warnings{false},--warnings", request.options.warnings, "Errors only");
-  app.add_flag("--pedantic", request.options.pedantic, "Also look at how pools cut their blocks");
+  app.add_flag("--pedantic", request.options.pedantic,
+               "Also look at how pools cut their blocks, at old rules, and at calls that are known to fail");
   add_size(app, "--max-peak", "The most device memory that may live at once",
            [options](uint64_t bytes) { options->request.options.max_peak = bytes; });
   add_size(app, "--max-live", "The most that may be left at the end", [options](uint64_t bytes) {
@@ -201,6 +212,7 @@ Action add_check(Parser& app, const Program& program) {
   app.add_option("--frames", options->frames, "How much of a stack is shown (8)")
       .type_name("COUNT")
       .range(0, 1000);
+  add_frame_options(app, request.frames);
   app.add_option("--limit", options->limit, "How many findings are shown (100)")
       .type_name("COUNT")
       .range(0, 1'000'000);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/stop.h"
+#include "cli/terminal.h"
 
 namespace plat::cli {
 
@@ -39,7 +40,7 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   const auto source = inspect::source_of_file(path, problem);
   auto reader = source ? inspect::Reader::open(*source, problem) : std::nullopt;
   if (!reader) {
-    fmt::print(stderr, "plat: {}: {}\n", path, problem);
+    show(stderr, fmt::format("plat: {}: {}\n", path, problem));
     return false;
   }
   ++answer.traces;
@@ -50,7 +51,7 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   inspect::Event event;
   while (!should_stop() && reader->next(event)) checker.apply(event);
   checker.finish();
-  inspect::Symbols symbols(reader->info());
+  inspect::Symbols symbols(reader->info(), request.frames);
   for (inspect::Finding finding : checker.findings()) {
     finding.pid = reader->info().pid;
     finding.program = reader->info().program;
@@ -62,6 +63,9 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
     ++(json["severity"] == "error" ? answer.errors : answer.warnings);
     answer.findings.push_back(std::move(json));
   }
+  if (request.failed_calls)
+    for (const inspect::FailedCall& call : checker.failed_calls())
+      answer.failed_calls.push_back(inspect::to_json(call, symbols));
   const inspect::Totals& totals = checker.totals();
   answer.events += totals.events;
   answer.peak_bytes = std::max(answer.peak_bytes, totals.peak_bytes);

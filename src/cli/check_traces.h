@@ -13,11 +13,14 @@ namespace plat::cli {
 struct CheckRequest {
   inspect::CheckOptions options;
   inspect::Suppressions suppressions;
+  inspect::FrameFilter frames;
+  bool failed_calls = true;
   bool ended_by_itself = false;  // known to have, even if the trace does not say so
 };
 
 struct CheckAnswer {
   std::vector<inspect::Json> findings;
+  std::vector<inspect::Json> failed_calls;  // told, and nothing else: they change no exit code
   std::vector<std::string> notes;
   size_t traces = 0;
   size_t errors = 0;

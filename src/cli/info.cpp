@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/settings.h"
+#include "cli/terminal.h"
 #include "device/node.h"
 
 namespace plat::cli {
@@ -35,53 +36,57 @@ struct Options {
 using device::DeviceView;
 using device::ObserveState;
 
-void print_device(const DeviceLine& line, bool verify) {
+void add_device(std::string& text, const DeviceLine& line, bool verify) {
   const DeviceView& view = line.seen.view;
   const std::string name = line.is_host ? "host" : fmt::format("{}", line.number);
   if (line.seen.state == ObserveState::Unknown) {
-    fmt::print("{:<8} {:<18} {}\n", name, "", line.seen.problem);
+    text += fmt::format("{:<8} {:<18} {}\n", name, "", visible(line.seen.problem));
     return;
   }
   const bool live = line.seen.state == ObserveState::Live;
-  fmt::print("{:<8} {:<18} {:>12} {:>12}  {}\n", name, line.soc_name, format_bytes(view.capacity_bytes),
-             format_bytes(view.free_bytes), live ? fmt::format("{}", view.holders.size()) : "idle");
+  text +=
+      fmt::format("{:<8} {:<18} {:>12} {:>12}  {}\n", name, line.soc_name, format_bytes(view.capacity_bytes),
+                  format_bytes(view.free_bytes), live ? fmt::format("{}", view.holders.size()) : "idle");
   for (const device::Holder& holder : view.holders) {
-    fmt::print("         pid {} ({}): {} in {} block{}", holder.pid, holder.name, format_bytes(holder.bytes),
-               holder.blocks, holder.blocks == 1 ? "" : "s");
-    if (holder.shared_bytes > 0) fmt::print(", {} of it shared", format_bytes(holder.shared_bytes));
-    fmt::print("\n");
+    text += fmt::format("         pid {} ({}): {} in {} block{}", holder.pid, visible(holder.name),
+                        format_bytes(holder.bytes), holder.blocks, holder.blocks == 1 ? "" : "s");
+    if (holder.shared_bytes > 0) text += fmt::format(", {} of it shared", format_bytes(holder.shared_bytes));
+    text += fmt::format("\n");
   }
   if (view.dead_bytes > 0)
-    fmt::print("         {} of ended processes, given back when the next process calls in\n",
-               format_bytes(view.dead_bytes));
+    text += fmt::format("         {} of ended processes, given back when the next process calls in\n",
+                        format_bytes(view.dead_bytes));
   if (live && !view.is_of_one_moment && view.changing_pid != 0)
-    fmt::print("         pid {} is inside a change (is it stopped?); the figures may not add up\n",
-               view.changing_pid);
+    text += fmt::format("         pid {} is inside a change (is it stopped?); the figures may not add up\n",
+                        view.changing_pid);
   else if (live && !view.is_of_one_moment)
-    fmt::print("         changes went on while this was read; the figures may not add up\n");
+    text += "         changes went on while this was read; the figures may not add up\n";
   if (!verify || !live) return;
   if (!view.difference.empty()) {
-    fmt::print("         the books are wrong: {}\n", view.difference);
+    text += fmt::format("         the books are wrong: {}\n", view.difference);
   } else if (view.died_inside_change) {
-    fmt::print("         a process died inside a change; the next one that calls in rebuilds the books\n");
+    text += "         a process died inside a change; the next one that calls in rebuilds the books\n";
   } else if (view.is_of_one_moment) {
-    fmt::print("         the books are right\n");
+    text += "         the books are right\n";
   }
 }
 
 void print_text(const MachineView& machine, bool verify) {
-  fmt::print("Software device, no NPU. Machine '{}': {} devices, {}.\n", machine.config.node,
-             machine.config.device_count, machine.config.product->name);
+  std::string text;
+  text += fmt::format("Software device, no NPU. Machine '{}': {} devices, {}.\n", machine.config.node,
+                      machine.config.device_count, machine.config.product->name);
   if (machine.config.visible.size() != machine.config.device_count)
-    fmt::print("ASCEND_RT_VISIBLE_DEVICES shows {} of them to programs: {}.\n", machine.config.visible.size(),
-               fmt::join(machine.config.visible, ", "));
-  fmt::print("\n{:<8} {:<18} {:>12} {:>12}  {}\n", "device", "SoC", "capacity", "free", "processes");
-  for (const DeviceLine& line : machine.lines) print_device(line, verify);
+    text += fmt::format("ASCEND_RT_VISIBLE_DEVICES shows {} of them to programs: {}.\n",
+                        machine.config.visible.size(), fmt::join(machine.config.visible, ", "));
+  text += fmt::format("\n{:<8} {:<18} {:>12} {:>12}  {}\n", "device", "SoC", "capacity", "free", "processes");
+  for (const DeviceLine& line : machine.lines) add_device(text, line, verify);
   if (machine.config.is_private())
-    fmt::print("\nA private machine is seen by its own process only; this is what one would start with.\n");
+    text += fmt::format(
+        "\nA private machine is seen by its own process only; this is what one would start with.\n");
   if (!machine.others.empty())
-    fmt::print("\nOther machines in {}: {} (plat info --node NAME).\n", machine.config.directory,
-               fmt::join(machine.others, ", "));
+    text += fmt::format("\nOther machines in {}: {} (plat info --node NAME).\n", machine.config.directory,
+                        fmt::join(machine.others, ", "));
+  show(stdout, text);
 }
 
 nlohmann::ordered_json to_json(const DeviceLine& line) {
@@ -129,7 +134,7 @@ void print_json(const MachineView& machine) {
   }
   out["other_machines"] = machine.others;
   // A process may give itself any name; what is not UTF-8 must not stop the rest.
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  show(stdout, visible_json(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
 int show(const Options& options) {

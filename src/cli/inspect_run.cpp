@@ -22,15 +22,29 @@ os::Ending run_recorded(const RecordOptions& options, int& error) {
   const auto prefix = std::filesystem::path(os::own_path()).parent_path().parent_path();
   const std::string libraries = (prefix / "lib64").string();
   os::Variables variables;
-  std::string preloaded = libraries + "/libplat_inspect.so";
+  // Behind what the user preloads: an allocator that answers calls of the program is a client of the device
+  // like the program itself, and what it passes on is what happens.
+  std::string preloaded = variable("LD_PRELOAD");
+  if (!preloaded.empty()) preloaded += ":";
+  preloaded += libraries + "/libplat_inspect.so";
   // Without this name torch_npu keeps to itself what its pool hands out.
   if (const std::string gate = libraries + "/plat/libascend_kernel_hook.so"; os::file_exists(gate))
     preloaded += ":" + gate;
-  if (const std::string others = variable("LD_PRELOAD"); !others.empty()) preloaded += ":" + others;
   variables["LD_PRELOAD"] = preloaded;
   // The vendor's library, if there is one, is the one to watch; ours serves where there is none.
   const std::string paths = variable("LD_LIBRARY_PATH");
   variables["LD_LIBRARY_PATH"] = paths.empty() ? libraries : paths + ":" + libraries;
+  // A tool of the user's is served too: by the broker, which stands in its place and knows both.
+  const std::string broker = libraries + "/libms_tools_ext.so";
+  if (const std::string tool = variable("MSTX_INJECTION_PATH");
+      !tool.empty() && tool != broker && os::file_exists(broker)) {
+    variables["PLAT_MSTX_INJECTION_PATH"] = tool;
+    variables["MSTX_INJECTION_PATH"] = broker;
+  }
+  // A program with AddressSanitizer in it wants to be asked first by the loader; the recorder does not mind.
+  if (const std::string asan = variable("ASAN_OPTIONS");
+      asan.find("verify_asan_link_order") == std::string::npos)
+    variables["ASAN_OPTIONS"] = asan + (asan.empty() ? "" : ":") + "verify_asan_link_order=0";
   // The program may change its directory before its first call.
   variables["PLAT_INSPECT_TRACE"] = std::filesystem::absolute(options.trace).string();
   variables["PLAT_INSPECT_STACKS"] = options.stacks;

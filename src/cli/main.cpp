@@ -3,14 +3,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string_view>
 #include <vector>
 
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/terminal.h"
 
 namespace plat::cli {
 
@@ -74,7 +78,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& wrong) {
-    fmt::print(stderr, "plat: {}\n", wrong.what());
+    show(stderr, fmt::format("plat: {}\n", wrong.what()));
     const auto chosen = app.get_subcommands();
     if (!chosen.empty() && takes_program(chosen.front()->get_name()) &&
         wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
@@ -85,8 +89,15 @@ int main(int argc, char** argv) {
                chosen.empty() ? "" : chosen.front()->get_name() + " ");
     return kAskedWrongly;
   }
-  for (const auto& [sub, action] : actions)
-    if (sub->parsed()) return action();
+  // Beyond 'ulimit -f' a write fails like any other. A handler, not "ignore", which programs would inherit.
+  std::signal(SIGXFSZ, [](int) {});
+  for (const auto& [sub, action] : actions) {
+    if (!sub->parsed()) continue;
+    const int code = action();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    fmt::print(stderr, "plat: stdout cannot be written: {}\n", std::strerror(errno));
+    return kAskedWrongly;
+  }
   return kAskedWrongly;
 }
 

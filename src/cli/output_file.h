@@ -8,6 +8,7 @@ namespace plat::cli {
 // Whether the file can be written, now that nothing is lost yet. Changes nothing; complains on stderr if not.
 bool can_write(const std::string& path);
 
+// Whole or not at all: what was there before stays until the new text is, and half a text is not left behind.
 // Complains on stderr if it does not work.
 bool write_file(const std::string& path, const std::string& text);
 

@@ -9,6 +9,7 @@
 #include "cli/inspect_run.h"
 #include "cli/output_file.h"
 #include "cli/stop.h"
+#include "cli/terminal.h"
 #include "inspect/trace/reader.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -45,8 +46,8 @@ bool make_way(const std::string& trace) {
     std::string problem;
     const auto source = inspect::source_of_file(old, problem);
     if (!source || !inspect::Reader::open(*source, problem)) {
-      fmt::print(stderr, "plat: {} is there already, and is no trace that could be replaced: {}\n", old,
-                 problem);
+      show(stderr, fmt::format("plat: {} is there already, and is no trace that could be replaced: {}\n", old,
+                               problem));
       return false;
     }
     os::remove_file(old);
@@ -62,8 +63,8 @@ size_t list_traces(const std::string& all) {
     const auto source = inspect::source_of_file(trace, problem);
     const auto reader = source ? inspect::Reader::open(*source, problem) : std::nullopt;
     if (!reader) continue;
-    fmt::print(stderr, "plat: {}: {} events of pid {} in {}\n", trace, reader->info().events,
-               reader->info().pid, format_bytes(reader->info().bytes));
+    show(stderr, fmt::format("plat: {}: {} events of pid {} in {}\n", trace, reader->info().events,
+                             reader->info().pid, format_bytes(reader->info().bytes)));
   }
   return traces.size();
 }

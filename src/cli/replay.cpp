@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/replay_run.h"
+#include "cli/terminal.h"
 
 namespace plat::cli {
 
@@ -37,6 +38,7 @@ struct Options {
   std::vector<std::string> traces;
   std::string policy = "pool";
   std::string device;
+  std::string max_unpacked = "1GiB";
   double slack = -1;
   uint64_t max_remaps = 0;
   double step = 0.0005;
@@ -80,7 +82,7 @@ void print_json(const std::vector<Row>& rows) {
     if (row.smallest != 0) line["smallest_device_bytes"] = row.smallest;
     out.push_back(std::move(line));
   }
-  fmt::print("{}\n", out.dump(2));
+  show(stdout, visible_json(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
 std::string result_of(const Row& row) {
@@ -98,7 +100,7 @@ void print_text(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const replay::Counters& counters = row.outcome.counters;
     const auto peak = static_cast<double>(row.peak_live);
-    const std::string name = row.trace.substr(row.trace.rfind('/') + 1);
+    const std::string name = visible(row.trace.substr(row.trace.rfind('/') + 1));
     fmt::print("{:<34.34} {:<9} {:>8} {:>7.1f} {:>10} {:>9.4f} {:>8} {:>8} {:>11}  {}\n", name, row.policy,
                row.events, row.outcome.steady_nanoseconds, format_bytes(row.peak_live),
                static_cast<double>(counters.reserved_peak) / peak,
@@ -117,6 +119,11 @@ int run(const Options& options) {
     }
     device_bytes = *bytes;
   }
+  const auto unpacked_max = parse_bytes(options.max_unpacked);
+  if (!unpacked_max) {
+    fmt::print(stderr, "plat: --max-unpacked: '{}' is no size; write 4GiB or 512MiB\n", options.max_unpacked);
+    return kAskedWrongly;
+  }
   std::vector<std::string> policies{options.policy};
   if (options.compare) policies.assign(std::begin(replay::kPolicies), std::end(replay::kPolicies));
   std::vector<Row> rows;
@@ -124,8 +131,8 @@ int run(const Options& options) {
   for (const std::string& path : options.traces) {
     replay::Trace trace;
     std::string why;
-    if (!replay::read_trace(path, trace, why)) {
-      fmt::print(stderr, "plat: {}\n", why);
+    if (!replay::read_trace(path, trace, why, *unpacked_max)) {
+      show(stderr, fmt::format("plat: {}\n", why));
       return kAskedWrongly;
     }
     for (const std::string& policy : policies) {
@@ -166,6 +173,9 @@ Action add_replay(Parser& app, const Program&) {
                  "as it takes")
       .more_than_zero()
       .type_name("N");
+  app.add_option("--max-unpacked", options->max_unpacked,
+                 "The most that a gzipped trace may be when it is unpacked [1GiB]")
+      .type_name("SIZE");
   app.add_option("--step", options->step, "Precision of the search, as a part of the peak [0.0005]")
       .range(1e-6, 1.0)
       .type_name("X");

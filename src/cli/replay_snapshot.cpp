@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -14,7 +14,7 @@ namespace plat::replay {
 namespace {
 
 struct Value;
-using Ref = std::shared_ptr<Value>;
+using Ref = Value*;
 struct Value {
   enum Kind { kOther, kNumber, kText, kList, kDict } kind = kOther;
   int64_t number = 0;
@@ -23,20 +23,9 @@ struct Value {
   std::map<std::string, Ref> fields;  // of a dictionary, by text keys
   const Value* find(const char* key) const {
     auto found = fields.find(key);
-    return found == fields.end() ? nullptr : found->second.get();
+    return found == fields.end() ? nullptr : found->second;
   }
 };
-
-Ref make(Value::Kind kind) {
-  auto value = std::make_shared<Value>();
-  value->kind = kind;
-  return value;
-}
-Ref make_number(int64_t number) {
-  Ref value = make(Value::kNumber);
-  value->number = number;
-  return value;
-}
 
 class Reader {
  public:
@@ -46,7 +35,10 @@ class Reader {
     while (at_ < bytes_.size() && why.empty()) {
       const size_t opcode_at = at_;
       const auto opcode = static_cast<unsigned char>(bytes_[at_++]);
-      if (opcode == '.') return stack_.empty() ? nullptr : stack_.back();
+      if (opcode == '.') {
+        if (stack_.empty()) why = "the pickle holds nothing";
+        return stack_.empty() ? nullptr : stack_.back();
+      }
       if (!step(opcode))
         why = fmt::format("byte {}: opcode 0x{:02x} is not plain data, or the file ends early", opcode_at,
                           opcode);
@@ -56,6 +48,16 @@ class Reader {
   }
 
  private:
+  Ref make(Value::Kind kind) {
+    values_.emplace_back().kind = kind;
+    return &values_.back();
+  }
+  Ref make_number(int64_t number) {
+    Ref value = make(Value::kNumber);
+    value->number = number;
+    return value;
+  }
+
   // Containers that outgrow the file are a sign of a crafted one: every element costs at least one byte.
   bool take(size_t count, std::string_view& out) {
     if (count > bytes_.size() - at_) return false;
@@ -141,8 +143,8 @@ class Reader {
 
   bool step(unsigned char opcode) {
     std::vector<Ref> items;
-    Ref one;
-    Ref two;
+    Ref one = nullptr;
+    Ref two = nullptr;
     uint64_t raw = 0;
     std::string_view skipped;
     switch (opcode) {
@@ -225,6 +227,9 @@ class Reader {
 
   std::string_view bytes_;
   size_t at_ = 0;
+  // All there are, in no tree: lists in lists in lists must not end in as many destructors, one inside the
+  // other.
+  std::deque<Value> values_;
   std::vector<Ref> stack_;
   std::vector<size_t> marks_;
   std::unordered_map<uint64_t, Ref> memo_;
@@ -234,16 +239,16 @@ class Reader {
 
 bool read_snapshot(const std::string& pickle, const SnapshotVisitor& visit, std::string& why) {
   Reader reader(pickle);
-  const Ref root = reader.read(why);
+  const Value* const root = reader.read(why);
   if (root == nullptr) return false;
   const Value* traces = root->find("device_traces");
   if (traces == nullptr)
     return why = "the snapshot has no device_traces: record it with the history switched on", false;
   const Value* longest = nullptr;  // the device that did the work
-  for (const Ref& each : traces->items)
-    if (longest == nullptr || each->items.size() > longest->items.size()) longest = each.get();
+  for (const Ref each : traces->items)
+    if (longest == nullptr || each->items.size() > longest->items.size()) longest = each;
   if (longest == nullptr) return why = "the snapshot has no device", false;
-  for (const Ref& entry : longest->items) {
+  for (const Ref entry : longest->items) {
     const Value* action = entry->find("action");
     const Value* address = entry->find("addr");
     const Value* size = entry->find("size");

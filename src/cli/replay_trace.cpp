@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <cstdlib>
+#include <new>
 #include <string_view>
 
 #include "base/text.h"
@@ -82,17 +83,22 @@ bool parse_rmm(std::string_view content, Builder& builder, std::string& why) {
   return true;
 }
 
-bool read_file(const std::string& path, std::string& content, std::string& why) {
+bool read_file(const std::string& path, std::string& content, std::string& why, uint64_t unpacked_max) {
   gzFile file = gzopen(path.c_str(), "rb");  // reads plain files as they are
   if (file == nullptr) return why = "cannot be opened", false;
+  const bool packed = gzdirect(file) == 0;
   std::vector<char> buffer(1u << 20);
   int got = 0;
-  while ((got = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0)
+  while ((got = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
     content.append(buffer.data(), static_cast<size_t>(got));
-  const bool whole = got == 0;
+    if (packed && content.size() > unpacked_max) break;
+  }
   gzclose(file);
-  if (!whole) why = "is damaged";
-  return whole;
+  if (got > 0)
+    why = fmt::format("unpacks to more than {}; --max-unpacked allows more", format_bytes(unpacked_max));
+  else if (got < 0)
+    why = "is damaged";
+  return got == 0;
 }
 
 }  // namespace
@@ -123,11 +129,17 @@ bool parse_trace(const std::string& content, Trace& trace, std::string& why) {
   return good;
 }
 
-bool read_trace(const std::string& path, Trace& trace, std::string& why) {
-  std::string content;
-  if (!read_file(path, content, why) || !parse_trace(content, trace, why))
-    return why = path + ": " + why, false;
-  return true;
+bool read_trace(const std::string& path, Trace& trace, std::string& why, uint64_t unpacked_max) {
+  bool good = false;
+  try {
+    std::string content;
+    good = read_file(path, content, why, unpacked_max) && parse_trace(content, trace, why);
+  } catch (const std::bad_alloc&) {
+    trace = Trace{};
+    why = "is too large for the memory that is left";
+  }
+  if (!good) why = path + ": " + why;
+  return good;
 }
 
 }  // namespace plat::replay

@@ -31,8 +31,11 @@ struct Trace {
 };
 
 // Reads our CSV, a recording of the inspector, an RMM log or a PyTorch memory snapshot, each plain or
-// gzipped; the content tells which. On failure `why` says what is wrong and where, and the trace is empty.
-bool read_trace(const std::string& path, Trace& trace, std::string& why);
+// gzipped; the content tells which. On failure `why` says what is wrong and where, and the trace is empty. A
+// gzipped file of a few bytes can be any size: it is unpacked up to a limit.
+inline constexpr uint64_t kUnpackedMax = uint64_t{1} << 30;
+bool read_trace(const std::string& path, Trace& trace, std::string& why,
+                uint64_t unpacked_max = kUnpackedMax);
 
 // The same from text in memory.
 bool parse_trace(const std::string& content, Trace& trace, std::string& why);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "cli/cli.h"
+#include "cli/frame_options.h"
 #include "cli/output_file.h"
 #include "cli/report_view.h"
+#include "cli/terminal.h"
 
 namespace plat::cli {
 
@@ -30,6 +32,7 @@ struct Options {
   bool json = false;
   std::string html;
   ReportView view;
+  inspect::FrameFilter filter;
 };
 
 // A page has room for more than a terminal, and can be folded.
@@ -44,10 +47,10 @@ int report(const Options& options) {
     const auto source = inspect::source_of_file(path, problem);
     const auto made = source ? inspect::make_report(*source, problem) : std::nullopt;
     if (!made) {
-      fmt::print(stderr, "plat: {}: {}\n", path, problem);
+      show(stderr, fmt::format("plat: {}: {}\n", path, problem));
       return kAskedWrongly;
     }
-    inspect::Symbols symbols(made->info);
+    inspect::Symbols symbols(made->info, options.filter);
     if (options.json || !options.html.empty()) {
       list.push_back(report_json(*made, symbols, options.json ? options.view : kPage));
     } else {
@@ -55,7 +58,7 @@ int report(const Options& options) {
     }
   }
   if (!options.html.empty()) return write_file(options.html, report_html(list)) ? kDone : kAskedWrongly;
-  fmt::print("{}", options.json ? inspect::to_line(list) + "\n" : text);
+  show(stdout, options.json ? inspect::to_line(list) + "\n" : text);
   return kDone;
 }
 
@@ -74,6 +77,7 @@ Action add_report(Parser& app, const Program&) {
   app.add_option("--frames", options->view.frames, "Frames of each stack (3)")
       .type_name("COUNT")
       .range(0, 1000);
+  add_frame_options(app, options->filter);
   return [options] { return report(*options); };
 }
 

@@ -53,12 +53,12 @@ std::string graph(const inspect::Report& report, size_t width) {
 void add_stack(std::string& text, inspect::Symbols& symbols, const inspect::Site& site, size_t frames) {
   const auto named = symbols.frames_of(site.stack);
   for (size_t i = 0; i < named.size() && i < frames; ++i)
-    text += fmt::format("        {}\n", to_text(named[i]));
+    text += fmt::format("        {}\n", visible(to_text(named[i])));
 }
 
 std::string title_of(const inspect::Owner& owner, uint64_t count) {
   return fmt::format("{}{}{}", name_of(owner.kind), count == 1 ? "" : "s",
-                     owner.name.empty() ? "" : " of '" + owner.name + "'");
+                     owner.name.empty() ? "" : " of '" + visible(owner.name) + "'");
 }
 
 // "... and 3 more (--rows)", if a list has more than are shown.
@@ -131,7 +131,7 @@ Json to_json(const std::vector<inspect::MemoryMap>& maps) {
 
 std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
   std::string text = fmt::format("Process {}: {}\n{} events in {:.3f} ms, {} moved by copies and fills",
-                                 report.info.pid, report.info.program, report.events,
+                                 report.info.pid, visible(report.info.program), report.events,
                                  static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
   if (report.failed_calls > 0)
     text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
@@ -172,8 +172,9 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   for (const inspect::Mark& mark : report.marks) marks[mark.text].push_back(&mark);
   if (!marks.empty()) text += "\nDevice memory from mark to mark\n";
   size_t shown = 0;
-  for (const auto& [name, list] : marks) {
+  for (const auto& [mark, list] : marks) {
     if (++shown > view.rows) break;
+    const std::string name = visible(mark);
     text += list.size() == 1
                 ? fmt::format("  '{}': once, with {}\n", name, format_bytes(list.front()->live_bytes))
                 : fmt::format("  '{}': {} times, {} at the first, {} at the last\n", name, list.size(),
@@ -184,7 +185,7 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
   for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i) {
     const inspect::GrowthLine& line = report.growth[i];
     text += fmt::format("  {}s: at {} of {} marks '{}', from {} ({}) to {} ({}){}\n", name_of(line.kind),
-                        line.series.rises, line.series.marks, line.mark, line.series.first_count,
+                        line.series.rises, line.series.marks, visible(line.mark), line.series.first_count,
                         format_bytes(line.series.first_bytes), line.series.last_count,
                         format_bytes(line.series.last_bytes),
                         line.series.keeps_growing() ? "; it never stops" : "");

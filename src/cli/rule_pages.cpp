@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/output_file.h"
 #include "cli/rule_book.h"
 
 namespace plat::cli {
@@ -49,11 +50,7 @@ std::string read(const fs::path& path) {
 // Leaves a page that says the same alone, so that it does not look changed.
 bool write(const fs::path& path, const std::string& text) {
   if (fs::exists(path) && read(path) == text) return true;
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) fmt::print(stderr, "plat: {} cannot be written\n", path.string());
-  return static_cast<bool>(file);
+  return write_file(path.string(), text);
 }
 
 // A page that this program wrote has its own name as its title.

@@ -6,11 +6,13 @@
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/cli.h"
+#include "cli/frame_options.h"
 #include "cli/info_view.h"
 #include "cli/live_trace.h"
 #include "cli/report_view.h"
 #include "cli/settings.h"
 #include "cli/stop.h"
+#include "cli/terminal.h"
 #include "os/process.h"
 
 namespace plat::cli {
@@ -45,6 +47,7 @@ struct Options {
   double interval_s = 1;
   double wait_s = 10;
   ReportView view{.rows = 8, .frames = 2, .live = true};
+  inspect::FrameFilter filter;
 };
 
 std::string devices_text(const MachineView& machine) {
@@ -58,7 +61,7 @@ std::string devices_text(const MachineView& machine) {
                         format_bytes(view.capacity_bytes - view.free_bytes), view.holders.size());
     for (const device::Holder& holder : view.holders)
       text += fmt::format("{:>21} {:>12}  {} in {} blocks\n", holder.pid, format_bytes(holder.bytes),
-                          holder.name, holder.blocks);
+                          visible(holder.name), holder.blocks);
   }
   return text;
 }
@@ -89,7 +92,7 @@ bool look(const Options& options, const device::Config& config, std::unique_ptr<
     if (const auto source = inspect::source_of_file(options.trace, problem))
       inside = inspect::LiveReport::open(*source, problem);
     if (!inside) {
-      fmt::print(stderr, "plat: {}: {}\n", options.trace, problem);
+      show(stderr, fmt::format("plat: {}: {}\n", options.trace, problem));
       return false;
     }
   }
@@ -97,7 +100,7 @@ bool look(const Options& options, const device::Config& config, std::unique_ptr<
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
     if (report != nullptr) {
-      inspect::Symbols symbols(report->info);
+      inspect::Symbols symbols(report->info, options.filter);
       json["process"] = report_json(*report, symbols, options.view);
     }
     shown = inspect::to_line(json) + "\n";
@@ -105,7 +108,7 @@ bool look(const Options& options, const device::Config& config, std::unique_ptr<
   }
   shown = devices_text(machine);
   if (report != nullptr) {
-    inspect::Symbols symbols(report->info);
+    inspect::Symbols symbols(report->info, options.filter);
     shown += "\n" + report_text(*report, symbols, options.view);
   }
   return true;
@@ -142,7 +145,7 @@ int watch(Options& options) {
     if (!look(options, config, inside, shown)) return kAskedWrongly;
     if (live) live->forget_name();
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
-    fmt::print("{}", shown);
+    show(stdout, shown);
     std::fflush(stdout);
     if (options.once || should_stop()) return kDone;
     os::sleep_microseconds(static_cast<uint32_t>(options.interval_s * 1e6));
@@ -168,6 +171,7 @@ Action add_top(Parser& app, const Program&) {
   app.add_option("--rows", options->view.rows, "Lines of each list (8)")
       .type_name("COUNT")
       .range(0, 1'000'000);
+  add_frame_options(app, options->filter);
   return [options] { return watch(*options); };
 }
 

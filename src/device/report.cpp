@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/unsignalled.h"
 #include "os/uncancelled.h"
 
 namespace plat::report {
@@ -82,6 +83,7 @@ void write_line(std::string line) {
   }
   if (!file.empty()) fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) fd = STDERR_FILENO;
+  const Unsignalled unsignalled;  // it may be a pipe that nobody reads any more
   // One write, so that lines of several threads and processes do not mix.
   [[maybe_unused]] const ssize_t written = write(fd, line.data(), line.size());
   if (fd != STDERR_FILENO) close(fd);

@@ -83,18 +83,25 @@ void* load_tool(const char* path) {
 
 mstxInitInjectionFunc find_init(void* library) { return unless_ours(dlsym(library, kInit)); }
 
+namespace {
+
+// The path, or the list of paths, of a variable. Whether it names one library that was there.
+bool attach_all(Broker& broker, const char* path) {
+  if (path == nullptr || *path == '\0') return false;
+  const std::string_view value(path);
+  // A file may have a colon in its name.
+  const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
+  if (!list) return attach_named(broker, path);
+  for_each_entry(value, ":", [&](const std::string& entry) { attach_named(broker, entry.c_str()); });
+  return false;
+}
+
+}  // namespace
+
 void attach_found_tools(Broker& broker) {
-  const char* const path = secure_getenv("MSTX_INJECTION_PATH");
-  if (path != nullptr && *path != '\0') {
-    const std::string_view value(path);
-    // A file may have a colon in its name.
-    const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
-    if (!list) {
-      if (attach_named(broker, path)) return;
-    } else {
-      for_each_entry(value, ":", [&](const std::string& entry) { attach_named(broker, entry.c_str()); });
-    }
-  }
+  // What the user had chosen before plat check put this library there, so that its recorder hears too.
+  attach_all(broker, secure_getenv("PLAT_MSTX_INJECTION_PATH"));
+  if (attach_all(broker, secure_getenv("MSTX_INJECTION_PATH"))) return;
   attach_preloaded(broker);
 }
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from command import PLAT, rules_of, run
+from command import PLAT, rules_of, run, told_by
 from expected import BUDGETS, DETAILS, ENDINGS, EXPECTED, KEPT, OPTIONS
 
 PROGRAMS = os.environ["PLAT_PROGRAMS"].split(":")
@@ -14,7 +14,7 @@ PROGRAMS = os.environ["PLAT_PROGRAMS"].split(":")
 
 def check(program, name, *options):
     done = run("check", "--json", *options, "--", program, name)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
+    return done, [told for told in told_by(done) if "rule" in told]
 
 
 # The book as plat prints it, so that a rule that is added here is asked for below.
@@ -31,8 +31,9 @@ def test_every_rule_is_broken_once_and_kept_once():
 
 def test_every_program_has_an_expectation():
     names = subprocess.run([PROGRAMS[0]], capture_output=True, text=True, check=True).stdout.split()
-    # Two that use_test.py is about: one that does not end, and one that leaves no trace.
-    assert sorted(set(names) - {"waits", "takes_all_numbers_and_the_name"}) == sorted(EXPECTED)
+    # use_test.py is about these: one that does not end, one that leaves no trace, one with odd names.
+    others = {"waits", "takes_all_numbers_and_the_name", "names_that_command"}
+    assert sorted(set(names) - others) == sorted(EXPECTED)
 
 
 # AddressSanitizer stops the program at a mistake that reaches the host's own memory, before it can be told from a trace.
@@ -94,10 +95,36 @@ def test_a_program_without_acl_is_no_error():
 
 
 def test_options_turn_checks_off():
-    for name, option in [("s12_unwritten", "--no-unwritten"), ("leak_stream", "--no-leaks"),
+    for name, option in [("s12_unwritten", "--no-unwritten"), ("leak_stream", "--no-leaks"), ("leak_device_block", "--no-leaks"),
                          ("rule_teardown", "--no-warnings")]:
         done, findings = check(PROGRAMS[0], name, option)
         assert findings == [] and done.returncode == 0
+
+
+def test_advice_is_given_when_asked_for():
+    for name in "rule_async_aligned", "rule_block_start", "rule_block_room":
+        _, findings = check(PROGRAMS[0], name)
+        assert findings == []
+
+
+def failed_calls(name, *options):
+    done = run("check", "--json", *options, "--", PROGRAMS[0], name)
+    assert done.returncode == 0, done.stderr
+    return [told for told in told_by(done) if "failed_call" in told]
+
+
+def test_failed_calls_are_listed_and_change_nothing():
+    (call,) = failed_calls("fails_for_good", "--strict")
+    assert (call["failed_call"], call["count"]) == ("aclrtMalloc", 3) and call["result"] != 0
+    assert "memory_programs.cpp" in call["site"]["stack"][0]["text"]
+    assert "failed: aclrtMalloc returned" in run("check", "--", PROGRAMS[0], "fails_for_good").stderr
+    assert failed_calls("fails_for_good", "--no-failed-calls") == []
+
+
+def test_calls_that_are_made_again_with_success_are_listed_when_asked_for():
+    assert failed_calls("fails_and_asks_again") == []
+    (call,) = failed_calls("fails_and_asks_again", "--pedantic")
+    assert call["count"] == 3
 
 
 def test_budgets():
@@ -139,7 +166,7 @@ def test_record_then_check_and_report(tmp_path, stacks):
     assert done.returncode == 0, done.stderr
     done = run("check", "--json", trace)
     assert done.returncode == 1
-    finding = json.loads(done.stdout)
+    finding = told_by(done)[0]
     assert finding["rule"] == "INSP-Access-past-end"
     assert bool(finding["site"]["stack"]) == (stacks != "none")
     report = json.loads(run("report", "--json", trace).stdout)[0]

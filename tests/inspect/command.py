@@ -12,4 +12,9 @@ def run(*arguments, **options):
 
 def rules_of(done):
     """The rules of findings that were printed as JSON lines."""
-    return [json.loads(line)["rule"] for line in done.stdout.splitlines()]
+    return [finding["rule"] for finding in told_by(done) if "rule" in finding]
+
+
+def told_by(done):
+    """Findings, then failed calls."""
+    return [json.loads(line) for line in done.stdout.splitlines()]

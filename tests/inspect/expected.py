@@ -21,6 +21,11 @@ EXPECTED = {
     "s11_written_again": [],
     "s12_unwritten": ["INSP-Read-unwritten"],
     "s12_fresh_region": ["INSP-Read-unwritten"],
+    "fails_and_asks_again": [],
+    "fails_for_good": [],
+    "saves_whole_block": [],
+    "saves_too_much": ["INSP-Read-unwritten"],
+    "saves_a_hole": ["INSP-Read-unwritten"],
     "s13_many_mappings": [],
     "s13_outside": ["INSP-Access-outside-regions"],
     "s14_free_unknown": ["INSP-Free-unknown"],
@@ -150,6 +155,8 @@ DETAILS = {
 
 # Programs that break a rule which is looked at only when asked for.
 OPTIONS = {
+    "rule_async_aligned": ["--pedantic"],
+    "async_aligned": ["--pedantic"],
     "rule_block_start": ["--pedantic"],
     "rule_block_room": ["--pedantic"],
     "rule_block_room_downwards": ["--pedantic"],

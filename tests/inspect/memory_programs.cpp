@@ -4,6 +4,26 @@
 
 namespace programs {
 
+namespace {
+
+void run_out_of_memory(bool again) {
+  Device device;
+  size_t free = 0, total = 0;
+  MUST(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total));
+  const size_t most = free / 3 * 2;
+  char* cache = block(most, false);
+  for (int i = 0; i < 3; ++i) {
+    void* wanted = nullptr;
+    if (aclrtMalloc(&wanted, most, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS) std::exit(97);
+    if (!again) continue;
+    MUST(aclrtFree(cache));
+    cache = block(most, false);
+  }
+  MUST(aclrtFree(cache));
+}
+
+}  // namespace
+
 void add_memory_programs(Programs& all) {
   all["s0_inside"] = [] {
     Device device;
@@ -76,6 +96,32 @@ void add_memory_programs(Programs& all) {
     char* const memory = block(4096, false);
     write(memory, 1024);
     read(memory, 2048);
+    MUST(aclrtFree(memory));
+  };
+  // Out of memory: one makes room and asks again, as clients with a cache do; the other lives without.
+  all["fails_and_asks_again"] = [] { run_out_of_memory(true); };
+  all["fails_for_good"] = [] { run_out_of_memory(false); };
+  // A tensor of 4000 bytes in a block that was rounded up, all of which is saved.
+  all["saves_whole_block"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    write(memory, 4000);
+    read(memory, 4096);
+    MUST(aclrtFree(memory));
+  };
+  all["saves_too_much"] = [] {
+    Device device;
+    char* const memory = block(8192, false);
+    write(memory, 4000);
+    read(memory, 8192);
+    MUST(aclrtFree(memory));
+  };
+  all["saves_a_hole"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    write(memory, 1000);
+    write(memory + 1024, 3072);
+    read(memory, 4096);
     MUST(aclrtFree(memory));
   };
   all["written_by_parts"] = [] {

@@ -1,6 +1,7 @@
 // What a process can do to its recorder: signals, threads that end, another program in its place, death.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -74,6 +75,23 @@ void add_process_programs(Programs& all) {
     Device device;
     mstxMarkA("</script><b>", nullptr);
     mstxMarkA("\xff\xfe \" \\ \n", nullptr);
+  };
+  // Names that would clear the screen, set a title, and hide the rest of a line.
+  all["names_that_command"] = [] {
+    prctl(PR_SET_NAME, "\x1b[5mblink");
+    Device device;
+    const auto domain = mstxDomainCreateA(
+        "\x1b[2J\x1b]0;title\x07pool\xc2\x9b"
+        "8m");
+    for (int i = 0; i < 3; ++i) {
+      mstxDomainMarkA(domain, "\x1b[31mred\rback", nullptr);
+      char* const memory = block(4096);
+      region(heap(memory, 4096, domain), memory, 512, domain);
+    }
+    if (std::getenv("PLANTED_WAIT") == nullptr) return;
+    std::printf("ready\n");
+    std::fflush(stdout);
+    for (;;) pause();
   };
   // The handler tells of itself in the middle of whatever the program is telling.
   all["signals"] = [] {
@@ -160,6 +178,8 @@ void add_process_programs(Programs& all) {
     close(ends[0]);
     close(ends[1]);
     Device device;
+    void* nothing = nullptr;
+    need(aclrtMalloc(&nothing, 0, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS);  // the device has a line to say
     make_many_events();
   };
   // Dies at some instruction of one of its threads, while the others work.

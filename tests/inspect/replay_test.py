@@ -2,7 +2,11 @@
 import gzip
 import json
 import os
+import pickle
+import resource
 import subprocess
+
+import pytest
 
 PLAT = os.environ["PLAT_COMMAND"]
 PROGRAM = os.environ["PLAT_PROGRAM"]
@@ -49,3 +53,36 @@ def test_regions_stand_for_the_memory_that_they_divide(tmp_path):
 def test_a_program_over_the_pool_can_be_replayed(tmp_path):
     (row,) = replay(record(tmp_path, POOL_PROGRAM))
     assert row["completed"] and 0 < row["peak_live_bytes"] <= row["smallest_device_bytes"]
+
+
+def test_a_small_file_is_not_unpacked_without_end(tmp_path):
+    packed = tmp_path / "bomb.csv.gz"
+    packed.write_bytes(gzip.compress(b"#" + b" " * (3 * MIB)))
+    done = run("replay", "--max-unpacked", "2MiB", packed)
+    assert done.returncode == 2 and "unpacks to more than 2 MiB; --max-unpacked allows more" in done.stderr
+    assert "holds no allocation" in run("replay", "--max-unpacked", "4MiB", packed).stderr
+    assert run("replay", "--max-unpacked", "much", packed).returncode == 2
+    plain = tmp_path / "plain.csv"
+    plain.write_bytes(gzip.decompress(packed.read_bytes()))
+    assert "holds no allocation" in run("replay", "--max-unpacked", "2MiB", plain).stderr
+
+
+def test_a_pickle_that_cannot_be_read_has_a_reason(tmp_path):
+    deep = 1_000_000
+    for content, reason in [(b"\x80\x04.", "holds nothing"), (b"\x80\x04]", "has no end"),
+                            (b"\x80\x04" + b"]" * deep + b"a" * (deep - 1) + b".", "no device_traces")]:
+        path = tmp_path / "snapshot.pickle"
+        path.write_bytes(content)
+        done = run("replay", path)
+        assert done.returncode == 2 and reason in done.stderr, done.stderr
+
+
+def test_a_pickle_that_is_too_large_says_so(tmp_path):
+    if os.environ.get("PLAT_SANITIZE"):
+        pytest.skip("a sanitizer needs the addresses")
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps({"device_traces": [[{"n": i} for i in range(1_000_000)]]}))
+    room = 256 * MIB
+    done = subprocess.run([PLAT, "replay", path], capture_output=True, text=True, timeout=300,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)))
+    assert done.returncode == 2 and "too large for the memory" in done.stderr, done.stderr

@@ -1,6 +1,7 @@
 """What a user runs into: files that are not what they should be, places that cannot be written, programs that move."""
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -144,6 +145,68 @@ def test_what_is_said_to_nobody_does_not_end_the_program(tmp_path):
     done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "has_no_reader", env={**os.environ, **SMALLEST})
     assert done.returncode == 0, done.stderr
     assert events_of(tmp_path / "t")[1] > 0
+
+
+def commands_in(text):
+    """What a terminal would obey."""
+    return [c for c in text if (ord(c) < 32 and c not in "\n\t") or 0x7f <= ord(c) < 0xa0]
+
+
+def test_names_do_not_command_the_terminal(tmp_path):
+    trace = tmp_path / "t"
+    assert run("record", "-o", trace, "--", PROGRAM, "names_that_command").returncode == 0
+    for command in ["check"], ["check", "--json"], ["report"], ["report", "--json"], ["top", "--once"], ["top", "--once", "--json"]:
+        done = run(*command, trace)
+        assert "pool" in done.stdout and "[31mred" in done.stdout or command[0] == "check", command
+        assert commands_in(done.stdout + done.stderr) == []
+        if "--json" in command:
+            for line in done.stdout.splitlines():
+                json.loads(line)
+    assert "[31mred\\x0dback" in run("report", trace).stdout
+    odd = tmp_path / "\x1b[2J"
+    for command in "check", "report", "top", "replay":
+        done = run(command, odd)
+        assert done.returncode == 2 and "\\x1b[2J" in done.stderr and commands_in(done.stderr) == []
+
+
+def test_names_of_processes_do_not_command_the_terminal():
+    program = subprocess.Popen([PROGRAM, "names_that_command"], stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "PLANTED_WAIT": "1"})
+    try:
+        assert program.stdout.readline() == "ready\n"
+        for command in ["info"], ["info", "--json"], ["top", "--once"], ["top", "--once", "--json"]:
+            done = run(*command)
+            assert "blink" in done.stdout and commands_in(done.stdout) == []
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def files_of_at_most(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_what_cannot_be_written_whole_is_not_written(trace, tmp_path):
+    kept, link = tmp_path / "kept", tmp_path / "link"
+    for path in kept, tmp_path / "new":
+        before = sorted(tmp_path.iterdir())
+        done = run("report", "--html", path, trace, preexec_fn=files_of_at_most(4096))
+        assert done.returncode == 2 and f"{path} cannot be written: File too large" in done.stderr
+        assert sorted(tmp_path.iterdir()) == before
+    kept.write_text("mine")
+    kept.chmod(0o600)
+    link.symlink_to("kept")
+    assert run("report", "--html", link, trace, preexec_fn=files_of_at_most(4096)).returncode == 2
+    assert kept.read_text() == "mine"
+    assert run("report", "--html", link, trace).returncode == 0
+    assert link.is_symlink() and kept.read_text().startswith("<!doctype html>") and kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_output_that_is_full_is_not_taken_for_success(trace):
+    with open("/dev/full", "w") as full:
+        for command in "report", "check":
+            done = subprocess.run([PLAT, command, trace], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+            assert done.returncode == 2 and "No space left" in done.stderr
 
 
 def test_without_stacks_what_is_left_is_one_finding_for_each_call():

@@ -71,6 +71,7 @@ void Checker::problem(Problem problem) {
 void Checker::event(const Event& event) {
   ++totals_.events;
   if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
+  failed_.note(event);
   if (event.op == Op::mstxMark) growth_.mark(event.text);
   if (event.op == Op::mstxRangeStart && event.text == kMoving) moving_.emplace(event[1], event.thread);
   if (event.op == Op::mstxRangeEnd) moving_.erase(event[1]);

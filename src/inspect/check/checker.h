@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "inspect/check/failed_calls.h"
 #include "inspect/check/finding.h"
 #include "inspect/model/growth.h"
 #include "inspect/model/model.h"
@@ -47,6 +48,8 @@ class Checker final : public Listener {
 
   const std::vector<Finding>& findings() const { return findings_; }
   const Totals& totals() const { return totals_; }
+  // Probes that clients are known to make are left out unless they are asked for (pedantic).
+  std::vector<FailedCall> failed_calls() const { return failed_.list(options_.pedantic); }
   const Model& model() const { return model_; }
 
   void access(const Access& access) override;
@@ -87,6 +90,7 @@ class Checker final : public Listener {
   std::map<RuleId, size_t> counts_;
   Totals totals_;
 
+  FailedCalls failed_;
   GrowthBook growth_;
   // Ranges in which a pool copies whole pages for itself, by range: the thread. What lies in them is the
   // business of nobody else, so nothing is said of these copies.

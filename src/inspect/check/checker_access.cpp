@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint64_t kReach = 1 << 20;  // how far away a block is still worth mentioning
 
+constexpr uint64_t kRoundingMax = 512;  // pools round the sizes of blocks up to multiples of this
+
 const char* verb(const Access& access) { return access.write ? "writes" : "reads"; }
 std::string bytes(uint64_t count) { return fmt::format("{} byte{}", count, count == 1 ? "" : "s"); }
 
@@ -233,6 +235,13 @@ void Checker::check_written(const Access& access) {
     if (event >= since && start == first_gap) first_gap = end;
   });
   if (written == access.size) return;
+  if (region == nullptr && model_.memory().find(access.address, range)) region = &model_.object(range.value);
+  // Who saves a whole block saves what was added to round its size up.
+  const uint64_t end = access.address + access.size;
+  const bool is_whole = region != nullptr && access.address == region->start && end == region->end();
+  if (is_whole && first_gap > access.address && end - first_gap == access.size - written &&
+      end - first_gap < kRoundingMax)
+    return;
   const uint64_t missing = access.size - written;
   Finding finding =
       about(access, stale > 0 ? RuleId::ReadReused : RuleId::ReadUnwritten,
@@ -241,16 +250,13 @@ void Checker::check_written(const Access& access) {
                                     stale, bytes(access.size), access.address, first_gap)
                       : fmt::format("{} of {} at {:#x} were never written; the first is {:#x}", missing,
                                     bytes(access.size), access.address, first_gap));
-  if (region != nullptr) {
-    finding.related.push_back(Related::of("accessed", *region));
-  } else if (model_.memory().find(access.address, range)) {
-    finding.related.push_back(Related::of("accessed", model_.object(range.value)));
-  }
+  if (region != nullptr) finding.related.push_back(Related::of("accessed", *region));
   add(std::move(finding));
 }
 
 void Checker::check_documented(const Access& access) {
-  if (!access.asynchronous || access.address % 64 == 0 || !options_.warnings) return;
+  // Newer documents no longer have the rule, and copies from ordinary host memory break it all the time.
+  if (!access.asynchronous || access.address % 64 == 0 || !options_.pedantic) return;
   const Op op = access.event.op;
   if (op != Op::aclrtMemcpyAsync && op != Op::aclrtMemcpyAsyncWithCondition) return;
   add(about(access, RuleId::RuleAsyncAligned,

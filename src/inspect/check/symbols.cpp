@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
@@ -24,13 +25,37 @@ std::string demangle(const char* name) {
 
 std::string last_part(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// What stands between the program and the recorder: the recorder itself, the broker, what a sanitizer puts
-// before the C library, and the calls of mstx where the header brought them into the program.
+// "libfoo.so" is also libfoo.so.1.
+bool is_library(const std::string& module, const std::string& name) {
+  return fnmatch(name.c_str(), module.c_str(), 0) == 0 || module.starts_with(name + ".");
+}
+
+// What stands between the program and the recorder: the recorder itself and what a sanitizer puts before the
+// C library.
 bool is_between(const Frame& frame) {
-  static constexpr std::array names = {"libplat_inspect.so", "libms_tools_ext.so"};
-  return std::find(names.begin(), names.end(), frame.module) != names.end() ||
-         frame.function.starts_with("__interceptor_") ||
-         (frame.function.starts_with("mstx") && frame.file.find("/mstx_detail/") != std::string::npos);
+  return is_library(frame.module, "libplat_inspect.so") || frame.function.starts_with("__interceptor_");
+}
+
+bool is_own_library(const std::string& module) {
+  static const std::array<std::string, 9> kNames = {
+      "libascendcl.so", "libacl_rt.so",   "libacl_dvpp.so",     "libms_tools_ext.so",      "libplat_*.so",
+      "acl.cpython-*",  "mstx.cpython-*", "_inspect.cpython-*", "libascend_kernel_hook.so"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const std::string& name) { return is_library(module, name); });
+}
+
+// Plat's own code where it was linked or inlined into the program.
+bool is_own_function(const std::string& function) {
+  return function.starts_with("plat::") || function.starts_with("plat_") || function.starts_with("platMstx");
+}
+
+bool is_in_header_of_others(const Frame& frame) {
+  static constexpr std::array<std::string_view, 6> kPlaces = {"/usr/include/",       "/usr/lib/",
+                                                              "/usr/local/include/", "/mstx_detail/",
+                                                              "/mstx/ms_tools_ext",  "/include/plat/"};
+  return frame.line != 0 && std::any_of(kPlaces.begin(), kPlaces.end(), [&](std::string_view place) {
+           return frame.file.find(place) != std::string::npos;
+         });
 }
 
 // What runs a program or a thread is the same for all of them.
@@ -131,7 +156,14 @@ struct Symbols::Files {
   }
 };
 
-Symbols::Symbols(const TraceInfo& info) : info_(info) {}
+bool FrameFilter::hides(const Frame& frame) const {
+  if (all) return false;
+  return is_own_library(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
+         std::any_of(libraries.begin(), libraries.end(),
+                     [&](const std::string& name) { return is_library(frame.module, name); });
+}
+
+Symbols::Symbols(const TraceInfo& info, FrameFilter filter) : info_(info), filter_(std::move(filter)) {}
 Symbols::~Symbols() = default;
 
 std::vector<Frame> Symbols::name(uint64_t address) {
@@ -160,19 +192,22 @@ std::vector<Frame> Symbols::name(uint64_t address) {
 }
 
 std::vector<Frame> Symbols::frames_of(uint32_t stack) {
-  std::vector<Frame> frames;
+  std::vector<Frame> all, shown;
   const auto found = info_.stacks.find(stack);
-  if (found == info_.stacks.end()) return frames;
-  bool outside = false;
+  if (found == info_.stacks.end()) return all;
+  bool ended = false;
   for (const uint64_t address : found->second) {
-    for (Frame& frame : name(address)) {
-      outside = outside || !is_between(frame);
-      if (frame.module.empty() && !frames.empty()) return frames;  // no code: frame pointers were broken
-      if (is_below_all(frame) && !frames.empty()) return frames;
-      if (outside) frames.push_back(std::move(frame));
+    for (const Frame& frame : name(address)) {
+      if (all.empty() && is_between(frame)) continue;
+      // No code: frame pointers were broken.
+      ended = !all.empty() && (frame.module.empty() || is_below_all(frame));
+      if (ended) break;
+      if (!filter_.hides(frame)) shown.push_back(frame);
+      all.push_back(frame);
     }
+    if (ended) break;
   }
-  return frames;
+  return shown.empty() ? all : shown;
 }
 
 std::string to_text(const Frame& frame) {

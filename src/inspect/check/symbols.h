@@ -18,15 +18,24 @@ struct Frame {
   std::string module;  // the file's name, for "in libfoo.so"
 };
 
+// Which frames of a stack are shown. By default those of the program: a row names the line that asked for the
+// memory, not the line of a library that passed the wish on.
+struct FrameFilter {
+  bool all = false;
+  std::vector<std::string> libraries;  // more that pass wishes on: names or patterns of files
+
+  bool hides(const Frame& frame) const;
+};
+
 class Symbols {
  public:
-  explicit Symbols(const TraceInfo& info);
+  explicit Symbols(const TraceInfo& info, FrameFilter filter = {});
   ~Symbols();
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
-  // The frames of a stack, innermost first, down to main or the thread's function; those of the recorder and
-  // of mstx left out.
+  // The frames of a stack, innermost first, down to main or the thread's function, without those that are
+  // hidden. All of them if nothing else would be left; those of the recorder never.
   std::vector<Frame> frames_of(uint32_t stack);
 
  private:
@@ -35,6 +44,7 @@ class Symbols {
   std::vector<Frame> name(uint64_t address);
 
   const TraceInfo& info_;
+  FrameFilter filter_;
   std::unique_ptr<Files> files_;
   std::map<uint64_t, std::vector<Frame>> known_;
 };

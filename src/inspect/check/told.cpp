@@ -22,7 +22,7 @@ Json to_json(const Related& related, Symbols& symbols) {
 void print_frames(std::string& text, const Json& site, size_t limit) {
   const Json& frames = site["stack"];
   for (size_t i = 0; i < frames.size() && i < limit; ++i)
-    text += fmt::format("      #{} {}\n", i, frames[i]["text"].get<std::string>());
+    text += fmt::format("      #{} {}\n", i, visible(frames[i]["text"].get<std::string>()));
 }
 
 void print_site(std::string& text, const char* what, const Json& site, size_t limit) {
@@ -54,6 +54,22 @@ Json to_json(const Site& site, Symbols& symbols) {
   return json;
 }
 
+Json to_json(const FailedCall& call, Symbols& symbols) {
+  return {{"failed_call", std::string(info_of(call.op).name)},
+          {"result", call.result},
+          {"count", call.count},
+          {"site", to_json(call.first, symbols)}};
+}
+
+std::string failed_call_text(const Json& call, size_t frames) {
+  const auto count = call["count"].get<uint64_t>();
+  std::string text =
+      fmt::format("failed: {} returned {}{}\n", call["failed_call"].get<std::string>(),
+                  call["result"].get<int>(), count > 1 ? fmt::format("  [{} times]", count) : "");
+  print_site(text, count > 1 ? "first made" : "made", call["site"], frames);
+  return text;
+}
+
 Json to_json(const Finding& finding, Symbols& symbols) {
   const Rule& rule = rule_of(finding.rule);
   Json json{{"rule", rule.name},        {"severity", to_text(rule.severity)},
@@ -74,8 +90,9 @@ Json to_json(const Finding& finding, Symbols& symbols) {
 }
 
 std::string to_text(const Json& finding, size_t frames) {
-  std::string text = fmt::format("{}: {}: {}", finding["severity"].get<std::string>(),
-                                 finding["rule"].get<std::string>(), finding["detail"].get<std::string>());
+  std::string text =
+      fmt::format("{}: {}: {}", finding["severity"].get<std::string>(), finding["rule"].get<std::string>(),
+                  visible(finding["detail"].get<std::string>()));
   const auto count = finding["count"].get<uint64_t>();
   if (count > 1) {
     text += fmt::format("  [{} times", count);
@@ -93,7 +110,8 @@ std::string to_text(const Json& finding, size_t frames) {
       text += fmt::format("    the device refused the call: {}\n", finding["result"].get<int>());
   }
   for (const Json& object : finding["objects"]) {
-    const std::string name = object.contains("name") ? " '" + object["name"].get<std::string>() + "'" : "";
+    const std::string name =
+        object.contains("name") ? " '" + visible(object["name"].get<std::string>()) + "'" : "";
     text += fmt::format("  {}: {}{} at {}", object["role"].get<std::string>(),
                         object["kind"].get<std::string>(), name, object["address"].get<std::string>());
     if (object.contains("bytes")) text += fmt::format(", {}", format_bytes(object["bytes"].get<uint64_t>()));
@@ -108,9 +126,11 @@ std::string to_text(const Json& finding, size_t frames) {
 }
 
 std::string process_of(const Json& finding) {
-  return fmt::format("{}: {}", finding.value("pid", 0), finding.value("program", std::string()));
+  return fmt::format("{}: {}", finding.value("pid", 0), visible(finding.value("program", std::string())));
 }
 
-std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_line(const Json& json) {
+  return visible_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 }  // namespace plat::inspect

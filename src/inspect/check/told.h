@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/check/failed_calls.h"
 #include "inspect/check/finding.h"
 #include "inspect/check/symbols.h"
 
@@ -15,9 +16,11 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const Finding& finding, Symbols& symbols);
 Json to_json(const Site& site, Symbols& symbols);
+Json to_json(const FailedCall& call, Symbols& symbols);
 
 // As people read it; `frames` is how much of each stack they want to see.
 std::string to_text(const Json& finding, size_t frames);
+std::string failed_call_text(const Json& call, size_t frames);
 // "4711: ./program"
 std::string process_of(const Json& finding);
 

@@ -70,13 +70,15 @@ void program_ends() {
   write<Op::Exit>({.ticks = now}, {});
 }
 
-// Whether the program's calls come to us: they do if ours is the first definition that it sees. A search from
-// here would always find our own.
+// Whether calls come to us: they do if ours is the first definition that the program sees, or if the first is
+// another library's that stands before us and passes on. A search from here would always find our own.
 bool sees_device_calls() {
   void* const program = dlopen(nullptr, RTLD_LAZY);
-  const bool ours = look_up(program, "aclrtMalloc") == reinterpret_cast<void*>(&aclrtMalloc);
+  void* const first = look_up(program, "aclrtMalloc");
+  const bool is_global = look_up(program, "plat_inspect_prepare") != nullptr;
   dlclose(program);
-  return ours;
+  if (first == reinterpret_cast<void*>(&aclrtMalloc)) return true;
+  return is_global && first != nullptr && first != find_next("aclrtMalloc");
 }
 
 void prepare_process_once() {

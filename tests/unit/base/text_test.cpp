@@ -38,5 +38,16 @@ TEST(JsonString, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(json_string("\xC3\xA9"), "\"\xC3\xA9\"");
 }
 
+TEST(Text, ShowsControlCharactersAsTheirBytes) {
+  EXPECT_EQ(visible("a\x1b[2J\n\tb\x7f"), "a\\x1b[2J\\x0a\\x09b\\x7f");
+  EXPECT_EQ(visible("\xc2\x9b"
+                    "31m"),
+            "\\xc2\\x9b31m");                    // one character that begins a command
+  EXPECT_EQ(visible("\xff\xc2"), "\\xff\\xc2");  // no UTF-8
+  EXPECT_EQ(visible("gr\xc3\xbc\xc3\x9f \xe2\x96\x88"), "gr\xc3\xbc\xc3\x9f \xe2\x96\x88");
+  EXPECT_EQ(visible_lines("a\n\x1b\r\n"), "a\n\\x1b\\x0d\n");
+  EXPECT_EQ(visible_json("\"\x7f\xc2\x9b\xc3\xbc\""), "\"\\u007f\\u009b\xc3\xbc\"");
+}
+
 }  // namespace
 }  // namespace plat

@@ -1,0 +1,55 @@
+"""Whose line a row names: the program's, not that of a library which passed the wish on."""
+import json
+import os
+
+from command import rules_of, run
+
+PROGRAM = os.environ["PLAT_PROGRAM"]
+STACKS = os.environ["PLAT_STACKS_PROGRAM"]
+HOOK = os.environ["PLAT_HOOK"]
+
+
+def stacks(*options):
+    """The frames of every allocation that is told, as text."""
+    done = run("check", "--json", *options, "--", STACKS)
+    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    assert findings, done.stderr
+    return [[frame["text"] for frame in thing["allocated"]["stack"]] for finding in findings for thing in finding["objects"]]
+
+
+def test_the_first_line_is_the_program_s():
+    found = stacks("--hide", "libother_allocator.so")
+    assert all("stack_program.cpp" in frame for stack in found for frame in stack), found
+    for function in "ask_the_pool", "ask_the_other":
+        assert any(function in stack[0] for stack in found), found
+
+
+def test_all_frames_can_be_seen():
+    found = stacks("--all-frames")
+    assert any("libplat_pool.so" in stack[0] or "/pool/" in stack[0] for stack in found), found
+    assert any("other_allocate" in stack[0] for stack in found)
+
+
+def test_another_allocator_is_the_program_s_unless_it_is_named():
+    assert any("other_allocate" in stack[0] for stack in stacks())
+
+
+def test_report_names_the_program_s_lines_too(tmp_path):
+    trace, page = tmp_path / "t", tmp_path / "page.html"
+    assert run("record", "--stacks", "unwind", "-o", trace, "--", STACKS).returncode == 0
+    told = run("report", "--hide", "libother*", trace).stdout
+    assert "stack_program.cpp" in told and "other_allocate" not in told and "/pool/" not in told
+    assert run("report", "--html", page, "--hide", "libother*", trace).returncode == 0
+    assert "other_allocator.cpp" not in page.read_text()
+    assert "other_allocate" in run("report", "--all-frames", trace).stdout
+
+
+def test_the_recorder_stands_behind_what_the_user_preloads(tmp_path):
+    trace = tmp_path / "t"
+    env = {**os.environ, "LD_PRELOAD": HOOK}
+    done = run("check", "--json", "--", PROGRAM, "growth", env=env)
+    assert rules_of(done) == [] and done.returncode == 0, done.stdout + done.stderr
+    assert "not seen" not in done.stderr
+    assert run("record", "-o", trace, "--", PROGRAM, "growth", env=env).returncode == 0
+    (report,) = json.loads(run("report", "--json", trace).stdout)
+    assert report["kinds"]["device block"]["made"] == 1 and report["peak_bytes"] == 8 << 20  # the block of the hook
