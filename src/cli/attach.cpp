@@ -71,6 +71,17 @@ std::unique_ptr<Attachment> Attachment::find(int pid, std::string& problem) {
   return nullptr;
 }
 
+bool Attachment::is_abandoned(int pid) {
+  std::string problem;
+  const std::unique_ptr<Attachment> found = find(pid, problem);
+  if (found == nullptr) return false;
+  const std::atomic<mstx::Asked>& asked = found->board_->asked;
+  while (asked.load(std::memory_order_acquire) == mstx::Asked::BeingAnswered && os::start_time_of(pid) != 0)
+    os::sleep_microseconds(kLookAgainMicroseconds);
+  return asked.load(std::memory_order_acquire) == mstx::Asked::Recording &&
+         os::try_lock_byte(found->file_.get(), mstx::kAskerByte) == 0;
+}
+
 Attachment::~Attachment() {
   detach();
   os::unmap(reinterpret_cast<std::byte*>(board_), sizeof(mstx::Board));

@@ -21,6 +21,8 @@ class Attachment {
  public:
   // nullptr, with the reason, if the process has no broker or is not ours to ask.
   static std::unique_ptr<Attachment> find(int pid, std::string& problem);
+  // Whether the process is being recorded for somebody who is dead. Its trace ends any moment.
+  static bool is_abandoned(int pid);
   ~Attachment();
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;

@@ -28,7 +28,9 @@ std::string trace_of_process(int pid) {
     const auto source = inspect::source_of_file(file, problem);
     if (!source) continue;
     const auto reader = inspect::Reader::open(*source, problem);
-    if (reader && reader->info().pid == static_cast<uint32_t>(pid)) return file;
+    // A recorder that was let go leaves pages of its trace behind, until the threads that have them call
+    // again.
+    if (reader && reader->info().pid == static_cast<uint32_t>(pid) && !reader->info().ended) return file;
   }
   return "";
 }

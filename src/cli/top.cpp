@@ -116,7 +116,7 @@ bool look(const Options& options, const device::Config& config, std::unique_ptr<
 
 // Finds the trace of the process, or has one written for as long as we look. False: it said why not.
 bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
-  options.trace = trace_of_process(options.pid);
+  if (!Attachment::is_abandoned(options.pid)) options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
   std::string problem;
   live = LiveTrace::begin(options.pid, options.wait_s, should_stop, problem);
