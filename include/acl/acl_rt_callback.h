@@ -8,6 +8,10 @@
 extern "C" {
 #endif
 
+// What is known of a task that failed. Only calls look inside.
+typedef struct rtExceptionInfo aclrtExceptionInfo;
+typedef void (*aclrtExceptionInfoCallback)(aclrtExceptionInfo* exceptionInfo);
+
 typedef enum aclrtCallbackBlockType {
   ACL_CALLBACK_NO_BLOCK,
   ACL_CALLBACK_BLOCK,

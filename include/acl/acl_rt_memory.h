@@ -27,6 +27,13 @@ typedef enum aclrtMemMallocPolicy {
   ACL_MEM_ACCESS_USER_SPACE_READONLY = 0x100000,
 } aclrtMemMallocPolicy;
 
+// How large the pages of memory are.
+typedef enum aclrtMemPgType {
+  NORMAL_PAGE_TYPE = 0,
+  HUGE_PAGE_TYPE = 1,
+  HUGE1G_PAGE_TYPE = 2,
+} aclrtMemPgType;
+
 typedef enum aclrtMemAttr {
   ACL_DDR_MEM,
   ACL_HBM_MEM,

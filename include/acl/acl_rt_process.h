@@ -15,6 +15,19 @@ extern "C" {
 #define ACL_PKG_VERSION_MAX_SIZE 128
 #define ACL_PKG_VERSION_PARTS_MAX_SIZE 64
 
+// Whose last error is asked for.
+typedef enum aclrtLastErrLevel {
+  ACL_RT_THREAD_LEVEL = 0,
+} aclrtLastErrLevel;
+
+// What the system can be set to do.
+typedef enum aclSysParamOpt {
+  ACL_OPT_DETERMINISTIC = 0,
+  ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
+  ACL_OPT_STRONG_CONSISTENCY = 2,
+  ACL_OPT_ENABLE_KERNEL_EARLY_START = 3,
+} aclSysParamOpt;
+
 // Initialises ACL. configPath names a JSON file, or is NULL. Counted: a repeat returns 100002, which clients
 // may ignore.
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
