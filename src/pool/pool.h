@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "pool/backing.h"
+#include "pool/block_shape.h"
 #include "pool/caches.h"
 #include "pool/fast_path_switch.h"
 #include "pool/ladder.h"
+#include "pool/placer.h"
 #include "pool/recycler.h"
 #include "pool/release_policy.h"
 #include "pool/reporting.h"
@@ -38,9 +40,10 @@ class Pool final : private SpaceWatcher {
   plat_pool_status release(Space& space, void* address, plat_stream stream);
   // What is left of a free once tools have heard of it.
   plat_pool_status release_unheard(Space& space, void* address, plat_stream stream);
-  // Large blocks out of memory that is there and with nobody in the way. False, and nothing happened, when
-  // anything is out of the ordinary.
-  bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address);
+  // Large blocks with nothing out of the ordinary. False, and nothing happened, when anything is.
+  bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address) {
+    return placer_.place_at_once(bytes, stream, address);
+  }
   bool release_at_once(void* address, plat_stream stream);
 
   plat_pool_status use_on(void* address, plat_stream stream);
@@ -81,19 +84,12 @@ class Pool final : private SpaceWatcher {
  private:
   void space_added(Space& space) override;
   void space_removed(Space& space) override { reporting_.space_removed(space); }
-  uint64_t segment_bytes(uint64_t bytes) const;
-  uint32_t granules_of(uint64_t bytes) const;
-  uint32_t class_of(const Request& request) const;
   plat_pool_status check(const Request& request) const;
-  plat_pool_status allocate_small(const Request& request, uint32_t index, uint16_t domain, void** address);
-  plat_pool_status allocate_large(const Request& request, uint16_t domain, void** address);
-  void* take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
-  Zone& large_zone_for(const Request& request);
 
   std::string name_;
   plat_pool_options options_;
   const std::unique_ptr<Source> source_;
-  const uint32_t tail_;
+  const BlockShape shape_;
   Family& family_;
   Pool* const first_;
   SpaceIndex index_;
@@ -107,6 +103,7 @@ class Pool final : private SpaceWatcher {
   Recycler recycler_;
   ReleasePolicy policy_;
   Ladder ladder_;
+  Placer placer_;
   Sleeper sleeper_;
   bool closed_ = false;
 };

@@ -1,0 +1,59 @@
+// Placer: where a new block comes from. A small one out of the thread's cache, or of spans; a large one out
+// of the heap of its zone; either out of memory that the ladder brings in when there is none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pool/block_shape.h"
+#include "pool/caches.h"
+#include "pool/fast_path_switch.h"
+#include "pool/ladder.h"
+#include "pool/resource.h"
+
+namespace plat::pool {
+
+class Placer {
+ public:
+  Placer(const std::string& name, const plat_pool_options& options, const BlockShape& shape, Zones& zones,
+         Streams& streams, Caches& caches, const SpaceIndex& index, FastPathSwitch& fast, Backing& backing,
+         Ladder& ladder)
+      : name_(name),
+        options_(options),
+        shape_(shape),
+        zones_(zones),
+        streams_(streams),
+        caches_(caches),
+        index_(index),
+        fast_(fast),
+        backing_(backing),
+        ladder_(ladder) {}
+
+  // The request was checked.
+  plat_pool_status place(const Request& request, void** address);
+  // A large block out of memory that is there and with nobody in the way. False, and nothing happened, when
+  // anything is out of the ordinary.
+  bool place_at_once(uint64_t bytes, plat_stream stream, void** address);
+
+ private:
+  // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
+  static constexpr uint64_t kMostOfThread = 1_MiB;
+  bool has_zones_of_threads() const { return options_.thread_cache != 0 && backing_.source().has_pages(); }
+  plat_pool_status place_small(const Request& request, uint32_t index, uint16_t domain, void** address);
+  plat_pool_status place_large(const Request& request, uint16_t domain, void** address);
+  void* take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
+  Zone& large_zone_for(const Request& request);
+
+  const std::string& name_;
+  const plat_pool_options& options_;
+  const BlockShape& shape_;
+  Zones& zones_;
+  Streams& streams_;
+  Caches& caches_;
+  const SpaceIndex& index_;
+  FastPathSwitch& fast_;
+  Backing& backing_;
+  Ladder& ladder_;
+};
+
+}  // namespace plat::pool
