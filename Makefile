@@ -2,7 +2,7 @@
 PREFIX ?= $(CURDIR)/dist
 FRESH  ?= demo test
 
-.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install wheel docs tidy format clean
+.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install uninstall wheel docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,8 +42,11 @@ bench:     ## Measure, as ratios against raw system calls and peers in the same 
 install:   ## Install into PREFIX (default ./dist), laid out as Ascend users know it
 	@scripts/setup.sh demo python
 	@scripts/build.sh release
-	@cmake --install build/release --prefix $(abspath $(PREFIX)) >/dev/null
+	@scripts/install.sh build/release $(abspath $(PREFIX))
 	@echo "Installed. Use it with:  source $(abspath $(PREFIX))/set_env.sh"
+
+uninstall: ## Remove what `make install` has put into PREFIX
+	@scripts/uninstall.sh $(abspath $(PREFIX))
 
 wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network
 	@scripts/setup.sh demo python

@@ -6,9 +6,15 @@ add_library(plat_fmt STATIC ${PROJECT_SOURCE_DIR}/src/base/fmt.cpp)
 target_include_directories(plat_fmt PUBLIC $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
 target_compile_options(plat_fmt PRIVATE -fPIC -g1)
 
+# A developer's debugger wants the paths of the sources; what is installed elsewhere shall not name the place where it was built.
+if(NOT PLAT_TESTS)
+  set(PLAT_PATH_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}=/usr/src/plat -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/plat/build)
+  target_compile_options(plat_fmt PRIVATE ${PLAT_PATH_MAP})
+endif()
+
 add_library(plat_options INTERFACE)
 target_compile_options(plat_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
-                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual$<SEMICOLON>-Wnon-virtual-dtor> -fno-omit-frame-pointer -fPIC -g1)
+                       $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual$<SEMICOLON>-Wnon-virtual-dtor> -fno-omit-frame-pointer -fPIC -g1 ${PLAT_PATH_MAP})
 target_include_directories(plat_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(plat_options INTERFACE plat_fmt tl::expected Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(plat_options INTERFACE _GNU_SOURCE)
@@ -83,12 +89,13 @@ endfunction()
 
 # plat_pytest(name file [TIMEOUT s] [ENV variable=value...]): one file of Python tests. Python is the system's, because that is
 # the one that has the packages of scripts/setup.sh.
-find_program(PLAT_PYTHON_COMMAND python3 HINTS /usr/bin REQUIRED)
+# The variable has a name of its own: PLAT_PYTHON is the option, which find_program() would take for an answer.
+find_program(PLAT_PYTHON3 python3 HINTS /usr/bin)
 function(plat_pytest name file)
   cmake_parse_arguments(T "" "TIMEOUT" "ENV" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND ${PLAT_PYTHON_COMMAND} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  add_test(NAME ${name} COMMAND ${PLAT_PYTHON3} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "PLAT_QUIET=1;${T_ENV}")
 endfunction()

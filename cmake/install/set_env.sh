@@ -1,14 +1,23 @@
 # Makes this shell use Plat, the software device:  source set_env.sh
 #
-# For bash and zsh, from any directory; doing it twice changes nothing.
+# For sh, bash and zsh, from any directory; doing it twice changes nothing.
 
 if [ -n "${BASH_SOURCE:-}" ]; then
-  _plat_file=${BASH_SOURCE[0]}
+  _plat_file=$BASH_SOURCE
 elif [ -n "${ZSH_VERSION:-}" ]; then
   # Other shells cannot even parse this.
   eval '_plat_file=${(%):-%x}'
 else
+  # A plain shell does not say what it reads, but it has the file open. The number is that of a subshell too, unlike $$.
   _plat_file=
+  read -r _plat_pid _plat_rest </proc/self/stat
+  for _plat_fd in "/proc/$_plat_pid/fd"/*; do
+    _plat_rest=$(readlink "$_plat_fd") || continue
+    case $_plat_rest in
+      */set_env.sh) [ -x "${_plat_rest%/*}/bin/plat" ] && _plat_file=$_plat_rest ;;
+    esac
+  done
+  unset _plat_pid _plat_fd _plat_rest
 fi
 
 if [ -z "$_plat_file" ]; then
@@ -32,6 +41,8 @@ else
 
   export ASCEND_HOME_PATH="$_plat_home"
   export ASCEND_TOOLKIT_HOME="$_plat_home"
+  export DDK_PATH="$_plat_home"
+  export NPU_HOST_LIB="$_plat_home/runtime/lib64/stub"
   PATH=$(_plat_first "${PATH:-}" "$_plat_home/bin")
   LD_LIBRARY_PATH=$(_plat_first "${LD_LIBRARY_PATH:-}" "$_plat_home/lib64")
   PYTHONPATH=$(_plat_first "${PYTHONPATH:-}" "$_plat_home/python/site-packages")

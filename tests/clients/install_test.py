@@ -41,7 +41,7 @@ def plain_tree(tree):
 
 
 def sourced(tree, script, shell="bash", **extra):
-    return run(shell, "-c", f"source '{tree}/set_env.sh' && {script}", **extra)
+    return run(shell, "-c", f". '{tree}/set_env.sh' && {script}", **extra)
 
 
 def test_the_tree_is_laid_out_as_ascend_users_know_it(tree):
@@ -50,11 +50,120 @@ def test_the_tree_is_laid_out_as_ascend_users_know_it(tree):
                  "lib64/pkgconfig/plat-pool.pc", "include/mstx/ms_tools_ext.h", "bin/plat", "python/site-packages", "set_env.sh",
                  "lib64/cmake/Plat/PlatConfig.cmake", "lib64/pkgconfig/ascendcl.pc"):
         assert (tree / path).exists(), path
-    assert os.readlink(tree / "lib64/libacl_rt.so") == "libascendcl.so"
+
+
+def dynamic(path, tag):
+    """The values of one kind of entry in a program's or library's dynamic section."""
+    lines = run("readelf", "-dW", path).splitlines()
+    return [line.split("[")[1].rstrip("]") for line in lines if f"({tag})" in line]
+
+
+@pytest.mark.parametrize("name, soname", [("ascendcl", "libascendcl.so"), ("ms_tools_ext", "libms_tools_ext.so"), ("acl_rt", "libacl_rt.so"),
+                                          ("acl_dvpp", "libacl_dvpp.so"), ("plat_pool", "libplat_pool.so.0")])
+def test_only_our_own_names_carry_a_version(tree, name, soname):
+    assert dynamic(tree / f"lib64/lib{name}.so", "SONAME") == [soname]
+    assert (tree / "lib64" / soname).exists()
+
+
+# What every Linux has, whichever distribution: the C and C++ runtimes.
+SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+@pytest.mark.parametrize("name, others", [("ascendcl", set()), ("ms_tools_ext", set()), ("plat_inspect", set()), ("plat_pool", {"libascendcl.so"}),
+                                          ("acl_rt", set()), ("acl_dvpp", set())])
+def test_the_libraries_need_nothing_but_the_runtimes(tree, name, others):
+    needed = set(dynamic(tree / f"lib64/lib{name}.so", "NEEDED"))
+    assert others <= needed <= SYSTEM | others
+
+
+def test_names_that_the_vendor_has_bear_no_version(tree):
+    for name in "ascendcl", "ms_tools_ext", "acl_rt":
+        exported = run("nm", "-D", "--defined-only", tree / f"lib64/lib{name}.so")
+        assert exported and "@" not in exported
+
+
+@pytest.fixture(scope="session")
+def foreign(tmp_path_factory):
+    """Libraries of the vendor's names that have nothing to do with ours."""
+    folder = tmp_path_factory.mktemp("foreign")
+    for name in "ascendcl", "acl_rt":
+        run("cc", "-shared", "-fPIC", f"-Wl,-soname,lib{name}.so", HERE / "foreign/ascendcl.c", "-o", folder / f"lib{name}.so")
+    return folder
+
+
+@pytest.mark.parametrize("library", ["ascendcl", "acl_rt"])
+def test_a_program_linked_here_starts_over_a_foreign_library(tree, foreign, tmp_path, library):
+    run("cc", HERE / "client.c", f"-I{tree}/include", f"-L{tree}/lib64", f"-l{library}", "-o", tmp_path / "client")
+    assert f"lib{library}.so" in dynamic(tmp_path / "client", "NEEDED")
+    done = subprocess.run([tmp_path / "client"], text=True, capture_output=True, env=CLEAN | {"LD_LIBRARY_PATH": str(foreign)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "client ran on a foreign device\n", "")
+
+
+def test_both_names_reach_one_device(tree, tmp_path):
+    """Half of a program is linked with one name and half with the other: what one initialises, the other finds."""
+    (tmp_path / "half.c").write_text("#include <acl/acl.h>\nint half(void) { return aclrtSetDevice(0); }\n")
+    (tmp_path / "whole.c").write_text("#include <acl/acl.h>\nint half(void);\n"
+                                      "int main(void) { return aclInit(0) || half() || aclInit(0) != ACL_ERROR_REPEAT_INITIALIZE; }\n")
+    paths = f"-I{tree}/include", f"-L{tree}/lib64"
+    run("cc", "-shared", "-fPIC", tmp_path / "half.c", *paths, "-lacl_rt", "-o", tmp_path / "libhalf.so")
+    run("cc", tmp_path / "whole.c", *paths, "-lascendcl", f"-L{tmp_path}", "-lhalf", "-o", tmp_path / "whole")
+    run(tmp_path / "whole", env={"LD_LIBRARY_PATH": f"{tmp_path}:{tree}/lib64"})
+
+
+def test_the_places_in_which_vendor_builds_look(tree, tmp_path):
+    machine = os.uname().machine
+    for root in ".", "latest":
+        for part in ".", "runtime", "acllib", f"{machine}-linux":
+            assert (tree / root / part / "include/acl/acl.h").exists()
+            assert (tree / root / part / "lib64/stub/libascendcl.so").exists()
+    assert "Version=" in (tree / "version.info").read_text()
+    # As the samples say it in their CMakeLists.txt and run scripts.
+    script = (f'. "$ASCEND_HOME_PATH/bin/setenv.bash" && cc {HERE}/client.c -I"$DDK_PATH/runtime/include" -L"$NPU_HOST_LIB" -lascendcl'
+              f" -o {tmp_path}/client && {tmp_path}/client")
+    assert "client ran on" in run("bash", "-c", script, env={"ASCEND_HOME_PATH": str(tree / "latest")})
+
+
+def test_no_link_of_the_tree_leads_back_into_itself(tree):
+    for path in tree.rglob("*"):
+        if path.is_symlink():
+            assert path.exists(), f"{path} leads nowhere"
+            assert path.resolve() not in path.parents and path.resolve().is_relative_to(tree.resolve()), path
+
+
+def test_the_command_is_documented_where_only_the_tree_is(tree):
+    commands = {path.name for path in (tree / "share/man/man1").iterdir()}
+    assert {"plat.1", "plat-run.1", "plat-check.1", "plat-rules.1"} <= commands
+    text = (tree / "share/man/man1/plat-run.1").read_text()
+    assert "\\-\\-capacity" in text and ".SH EXAMPLES" in text
+    assert (tree / "share/doc/plat/LICENSE").exists() and (tree / "share/doc/plat/docs/howto/errors.md").exists()
+    assert "VMM-Map-offset-zero" in run(tree / "bin/plat", "rules", "VMM-Map-offset-zero", cwd="/")
+
+
+@pytest.mark.parametrize("words, wanted", [("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices"}),
+                                           ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"})])
+def test_bash_completes(tree, words, wanted):
+    script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=({words}); '
+              'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plat_complete plat; printf "%s\\n" "${COMPREPLY[@]}"')
+    assert set(run("bash", "-c", script).split()) == wanted
+
+
+def test_make_install_strips_and_uninstall_leaves_nothing(tmp_path):
+    scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "pre fix"
+    run(scripts / "install.sh", BUILD, prefix)
+    run(scripts / "install.sh", BUILD, prefix)
+    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libplat_inspect.so":
+        debug = (prefix / path).parent / ".debug" / f"{(prefix / path).name}.debug"
+        assert ".debug_info" in run("readelf", "-SW", debug)
+        assert ".debug_info" not in run("readelf", "-SW", prefix / path)
+        assert os.fsencode(BUILD) not in (prefix / path).read_bytes()
+    assert "plat" in run(prefix / "bin/plat", "--version")
+    (prefix / "lib64/mine").write_text("not theirs")
+    run(scripts / "uninstall.sh", prefix)
+    assert [path.name for path in prefix.rglob("*") if path.is_file()] == ["mine"]
 
 
 def test_nothing_in_the_tree_has_a_run_path(tree):
-    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so", "lib64/libplat_pool.so":
+    for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so", "lib64/libplat_pool.so":  # the aliases have $ORIGIN
         assert "PATH)" not in run("readelf", "-d", tree / path)
 
 
@@ -121,7 +230,7 @@ def test_dlopen(tree, tmp_path):
 
 
 def shells():
-    return [shell for shell in ("bash", "zsh") if shutil.which(shell)]
+    return [shell for shell in ("bash", "zsh", "dash") if shutil.which(shell)]
 
 
 @pytest.mark.parametrize("shell", shells())
@@ -129,7 +238,7 @@ def test_set_env_works_from_any_directory_and_twice(tree, shell, tmp_path):
     show = 'printf "%s\\n" "$ASCEND_HOME_PATH" "$ASCEND_TOOLKIT_HOME" "$LD_LIBRARY_PATH" "$PYTHONPATH" "$PATH"'
     before = {"LD_LIBRARY_PATH": "/opt/other/lib", "PATH": os.environ["PATH"]}
     once = sourced(tree, show, shell, cwd=tmp_path, env=before)
-    twice = run(shell, "-c", f"cd '{tree}'; source ./set_env.sh; cd ..; source '{tree.name}/set_env.sh'; {show}", env=before)
+    twice = run(shell, "-c", f"cd '{tree}'; . ./set_env.sh; cd ..; . './{tree.name}/set_env.sh'; (. '{tree}/set_env.sh'; {show})", env=before)
     assert once == twice
     home = str(tree.resolve())
     assert once.splitlines() == [home, home, f"{home}/lib64:/opt/other/lib", f"{home}/python/site-packages",
@@ -138,7 +247,7 @@ def test_set_env_works_from_any_directory_and_twice(tree, shell, tmp_path):
 
 @pytest.mark.parametrize("shell", shells())
 def test_set_env_is_safe_under_strict_settings_and_leaves_nothing_behind(tree, shell):
-    left = run(shell, "-c", f"set -eu; unset LD_LIBRARY_PATH PYTHONPATH; source '{tree}/set_env.sh'; set; typeset -f")
+    left = run(shell, "-c", f"set -eu; unset LD_LIBRARY_PATH PYTHONPATH; . '{tree}/set_env.sh'; set; (typeset -f) 2>/dev/null || :")
     assert "_plat_" not in left.replace("_plat_/", "")
 
 
