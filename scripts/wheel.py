@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""wheel.py TREE OUTPUT: packs the Python side of an installed tree, with the libraries it needs, into a wheel. Needs nothing but the
-standard library; run it with the Python that the modules were built for."""
+"""wheel.py TREE OUTPUT: packs an installed tree into a wheel: the Python modules, and inside of the package plat, which stands in for the
+tree there, the libraries, the headers and the command. Needs nothing but the standard library; run it with the Python that the
+modules were built for."""
 import base64
 import hashlib
 import pathlib
@@ -9,7 +10,9 @@ import sys
 import sysconfig
 import zipfile
 
-LIBRARIES = ("libascendcl.so", "libms_tools_ext.so", "libplat_pool.so", "libplat_inspect.so")
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+LIBRARIES = ("libascendcl.so", "libacl_rt.so", "libacl_dvpp.so", "libms_tools_ext.so", "libplat_pool.so", "libplat_pool.so.0",
+             "libplat_inspect.so", "plat/libascend_kernel_hook.so")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same wheel
 
 
@@ -18,15 +21,28 @@ def version(tree):
     return re.search(r'set\(PACKAGE_VERSION "([\d.]+)"\)', config).group(1)
 
 
-def contents(tree):
+def metadata(text):
+    """What the tree says of itself, with what an index of packages wants to know, and the README as description."""
+    extras = "".join(f"Provides-Extra: {name}\nRequires-Dist: {name} ; extra == '{name}'\n" for name in ("numpy", "pytest"))
+    return (f"{text.rstrip()}\n{extras}License-File: LICENSE\nDescription-Content-Type: text/markdown\n\n"
+            f"{(SOURCE / 'README.md').read_text()}")
+
+
+def contents(tree, name):
     """(name in the wheel, bytes) of every file."""
     site = tree / "python/site-packages"
     for path in sorted(site.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            yield path.relative_to(site).as_posix(), path.read_bytes()
-    for name in LIBRARIES:
-        if (tree / "lib64" / name).exists():
-            yield f"plat/lib64/{name}", (tree / "lib64" / name).read_bytes()
+        if path.is_file() and path.suffix != ".pyc" and ".debug" not in path.parts:
+            data = path.read_bytes()
+            yield path.relative_to(site).as_posix(), metadata(data.decode()).encode() if path.name == "METADATA" else data
+    for library in LIBRARIES:
+        yield f"plat/lib64/{library}", (tree / "lib64" / library).read_bytes()
+    for path in sorted((tree / "include").rglob("*")):
+        if path.is_file():
+            yield f"plat/{path.relative_to(tree).as_posix()}", path.read_bytes()
+    yield "plat/bin/plat", (tree / "bin/plat").read_bytes()
+    yield f"{name}.data/scripts/plat", (SOURCE / "packaging/wheel_command.py").read_bytes()
+    yield f"{name}.dist-info/LICENSE", (SOURCE / "LICENSE").read_bytes()
 
 
 def main(tree, output):
@@ -38,7 +54,7 @@ def main(tree, output):
         sys.exit(f"wheel.py: {tree} has no module acl for this Python ({suffix})")
     name = f"plat-{version(tree)}"
     info = f"{name}.dist-info"
-    files = list(contents(tree)) + [
+    files = list(contents(tree, name)) + [
         (f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: plat\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())]
     output.mkdir(parents=True, exist_ok=True)
     target = output / f"{name}-{tag}.whl"
@@ -55,7 +71,7 @@ def main(tree, output):
 def entry(path):
     info = zipfile.ZipInfo(path, EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = (0o755 if ".so" in path else 0o644) << 16
+    info.external_attr = (0o755 if ".so" in path or path.endswith(("bin/plat", "scripts/plat")) else 0o644) << 16
     return info
 
 
