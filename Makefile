@@ -35,9 +35,9 @@ fuzz:      ## Fuzz every target for a minute
 	@scripts/setup.sh demo fuzz
 	@scripts/fuzz.sh
 
-bench:     ## Measure, as ratios against raw system calls and peers in the same run
+bench:     ## Measure, as ratios against raw system calls and peers in the same run; BASE=FILE compares with an earlier one
 	@scripts/setup.sh demo python bench
-	@scripts/bench.sh
+	@scripts/bench.sh $(BASE)
 
 install:   ## Install into PREFIX (default ./dist), laid out as Ascend users know it
 	@scripts/setup.sh demo python

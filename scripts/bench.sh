@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
-# bench.sh [name...]: build the bench preset and run each benchmark program.
+# bench.sh [BASE.json]: build the bench preset and run each benchmark program; ends with one table, compared with an earlier run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[ -z "${1:-}" ] || base=$(realpath "$1")
 scripts/build.sh bench
-for program in build/bench/bin/bench_*; do
-  [ $# -eq 0 ] || [[ " $* " == *" $(basename "$program" | sed s/^bench_//) "* ]] || continue
-  echo "== $(basename "$program")"
-  PLAT_QUIET=1 "$program"
-done
+exec python3 -B scripts/bench.py build/bench/bin "build/bench/results-$(date +%Y%m%d-%H%M%S).json" ${base:+"$base"}
