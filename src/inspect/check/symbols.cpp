@@ -25,9 +25,10 @@ std::string demangle(const char* name) {
 
 std::string last_part(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// "libfoo.so" is also libfoo.so.1.
+// "libfoo.so" is also libfoo.so.1, and "libfoo_*.so" libfoo_bar.so.1.
 bool is_library(const std::string& module, const std::string& name) {
-  return fnmatch(name.c_str(), module.c_str(), 0) == 0 || module.starts_with(name + ".");
+  return fnmatch(name.c_str(), module.c_str(), 0) == 0 ||
+         fnmatch((name + ".*").c_str(), module.c_str(), 0) == 0;
 }
 
 // What stands between the program and the recorder: the recorder itself and what a sanitizer puts before the
