@@ -2,5 +2,6 @@
 #pragma once
 
 #include "acl_base.h"
+#include "acl_data.h"
 #include "acl_mdl.h"
 #include "acl_rt.h"

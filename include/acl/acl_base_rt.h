@@ -2,3 +2,4 @@
 #pragma once
 
 #include "acl_base.h"
+#include "acl_data.h"

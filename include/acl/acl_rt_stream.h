@@ -94,6 +94,13 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t
 // The ACL_STREAM_* flags that the stream was created with.
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags);
 
+// Switches the watch for overflows of a stream's work on (1) or off (0). Kept and told; nothing computes
+// here. Products without the watch accept everything.
+ACL_FUNC_VISIBILITY aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
+
+// Whether the watch for overflows is on: at first 0, and always 1 on products that cannot switch it.
+ACL_FUNC_VISIBILITY aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag);
+
 // The lowest priority (7) and the highest (0) of streams; either pointer may be NULL.
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority,
                                                                int32_t* greatestPriority);
