@@ -38,6 +38,7 @@ Action add_clean(Parser& app, const Program& program);
 Action add_record(Parser& app, const Program& program);
 Action add_check(Parser& app, const Program& program);
 Action add_report(Parser& app, const Program& program);
+Action add_export(Parser& app, const Program& program);
 Action add_top(Parser& app, const Program& program);
 
 extern const char* const kInfoExamples;
@@ -48,6 +49,7 @@ extern const char* const kCleanExamples;
 extern const char* const kRecordExamples;
 extern const char* const kCheckExamples;
 extern const char* const kReportExamples;
+extern const char* const kExportExamples;
 extern const char* const kTopExamples;
 
 }  // namespace plat::cli

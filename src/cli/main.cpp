@@ -31,6 +31,7 @@ const std::array kCommands = {
     Command{"check", "Run a program and say what it does wrong with memory", kCheckExamples, add_check},
     Command{"record", "Run a program and write down what it does with memory", kRecordExamples, add_record},
     Command{"report", "Show what happened to memory in a trace", kReportExamples, add_report},
+    Command{"export", "Write a trace as a file that other tools open", kExportExamples, add_export},
     Command{"top", "Show memory as it is now, again and again", kTopExamples, add_top},
     Command{"rules", "Explain the rules that errors cite", kRulesExamples, add_rules},
     Command{"replay", "Run a trace of allocations against the pool", kReplayExamples, add_replay},

@@ -6,6 +6,7 @@
 //   check/    findings: the rules, the checks, suppressions, and how they are told
 //   gate/     a library with a name that torch_npu looks for before it tells of its pool
 //   report/   what happened to memory, for people
+//   export/   the same as files that other tools open
 //
 // Knows the device only through the public headers, so it works over the vendor's library as well. record/
 // includes nothing but trace/ and a header of base/, and uses no library, because it lives in programs that

@@ -1,0 +1,110 @@
+// plat export: a trace as a file that other tools open.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/cli.h"
+#include "cli/frame_options.h"
+#include "cli/output_file.h"
+#include "cli/terminal.h"
+#include "inspect/export/export.h"
+
+namespace plat::cli {
+
+const char* const kExportExamples =
+    "\nFormats, and what opens them:\n"
+    "  folded      one line a stack with its weight: flamegraph.pl, inferno, speedscope\n"
+    "  speedscope  https://www.speedscope.app: flame graphs of the peak, of all allocations and of what was "
+    "left\n"
+    "\nNothing is written if the trace is damaged or holds no allocation.\n"
+    "\nExamples:\n"
+    "  plat record -o run.trace -- ./program\n"
+    "  plat export speedscope run.trace -o run.speedscope.json\n"
+    "  plat export folded run.trace -o peak.folded\n"
+    "  plat export folded --of allocated --by count run.trace -o churn.folded";
+
+namespace {
+
+using inspect::History;
+using inspect::NamedStacks;
+using inspect::Weight;
+using inspect::Which;
+
+struct Options {
+  std::string format, trace, file;
+  std::string of = "peak";
+  std::string by = "bytes";
+  inspect::FrameFilter filter;
+};
+
+struct Format {
+  const char* name;
+  std::string (*make)(const History& history, NamedStacks& stacks, const Options& options);
+};
+
+Which which_of(const std::string& text) {
+  return text == "peak" ? Which::AtPeak : text == "end" ? Which::AtEnd : Which::Allocated;
+}
+
+const Format kFormats[] = {
+    {"folded",
+     [](const History& history, NamedStacks& stacks, const Options& options) {
+       return to_folded(history, stacks, which_of(options.of),
+                        options.by == "bytes" ? Weight::Bytes : Weight::Count);
+     }},
+    {"speedscope", [](const History& history, NamedStacks& stacks,
+                      const Options&) { return to_speedscope(history, stacks); }},
+};
+
+std::vector<std::string> names() {
+  std::vector<std::string> list;
+  for (const Format& format : kFormats) list.emplace_back(format.name);
+  return list;
+}
+
+int refuse(const std::string& what, const std::string& why) {
+  show(stderr, fmt::format("plat: {}: {}\n", what, why));
+  return kAskedWrongly;
+}
+
+int export_trace(const Options& options) {
+  std::error_code none;
+  if (std::filesystem::equivalent(options.trace, options.file, none))
+    return refuse(options.file, "is the trace itself; name another file with -o");
+  std::string problem;
+  const auto source = inspect::source_of_file(options.trace, problem);
+  const auto history = source ? inspect::read_history(*source, problem) : std::nullopt;
+  if (!history) return refuse(options.trace, problem);
+  if (!can_write(options.file)) return kAskedWrongly;
+  inspect::Symbols symbols(history->info, options.filter);
+  NamedStacks stacks(symbols);
+  for (const Format& format : kFormats) {
+    if (options.format != format.name) continue;
+    const std::string made = format.make(*history, stacks, options);
+    if (made.empty()) return refuse(options.trace, "has nothing of that kind; nothing was written");
+    return write_file(options.file, made) ? kDone : kAskedWrongly;
+  }
+  return kAskedWrongly;
+}
+
+}  // namespace
+
+Action add_export(Parser& app, const Program&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("format", options->format, "What to write; see below")
+      .type_name("FORMAT")
+      .required()
+      .one_of(names());
+  app.add_option("trace", options->trace, "A trace of plat record").type_name("TRACE").required();
+  app.add_option("-o,--output", options->file, "The file to write").type_name("FILE").required();
+  app.add_option("--of", options->of, "folded: memory at the peak, at the end, or all allocated (peak)")
+      .type_name("peak|end|allocated")
+      .one_of({"peak", "end", "allocated"});
+  app.add_option("--by", options->by, "folded: what is counted, bytes or blocks (bytes)")
+      .type_name("bytes|count")
+      .one_of({"bytes", "count"});
+  add_frame_options(app, options->filter);
+  return [options] { return export_trace(*options); };
+}
+
+}  // namespace plat::cli
