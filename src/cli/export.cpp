@@ -16,10 +16,14 @@ const char* const kExportExamples =
     "  folded      one line a stack with its weight: flamegraph.pl, inferno, speedscope\n"
     "  speedscope  https://www.speedscope.app: flame graphs of the peak, of all allocations and of what was "
     "left\n"
+    "  snapshot    PyTorch's memory snapshot: pytorch.org/memory_viz, MindStudio Insight (name it .pickle), "
+    "plat "
+    "replay\n"
     "\nNothing is written if the trace is damaged or holds no allocation.\n"
     "\nExamples:\n"
     "  plat record -o run.trace -- ./program\n"
     "  plat export speedscope run.trace -o run.speedscope.json\n"
+    "  plat export snapshot run.trace -o run.pickle\n"
     "  plat export folded run.trace -o peak.folded\n"
     "  plat export folded --of allocated --by count run.trace -o churn.folded";
 
@@ -54,6 +58,8 @@ const Format kFormats[] = {
      }},
     {"speedscope", [](const History& history, NamedStacks& stacks,
                       const Options&) { return to_speedscope(history, stacks); }},
+    {"snapshot", [](const History& history, NamedStacks& stacks,
+                    const Options&) { return to_snapshot(history, stacks); }},
 };
 
 std::vector<std::string> names() {

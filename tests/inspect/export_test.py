@@ -1,6 +1,8 @@
 """plat export: the files that other tools open, and what is not written."""
 import json
 import os
+import pickle
+import pickletools
 
 import pytest
 
@@ -8,7 +10,8 @@ from command import run
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
 STACKS_PROGRAM = os.environ["PLAT_STACKS_PROGRAM"]
-FORMATS = ["folded", "speedscope"]
+POOL_PROGRAM = os.environ["PLAT_POOL_PROGRAM"]
+FORMATS = ["folded", "speedscope", "snapshot"]
 
 
 def record(folder, *program, stacks="fp"):
@@ -59,6 +62,63 @@ def test_frames_of_plat_are_hidden(tmp_path):
     shown = export("folded", trace, "--hide", "libother*")
     assert b"stack_program.cpp" in shown and b"/pool/" not in shown and b"plat_pool_alloc" not in shown and b"other_allocate" not in shown
     assert b"other_allocate" in export("folded", trace, "--all-frames")
+
+
+SNAPSHOT_PROGRAMS = [[PROGRAM, name] for name in (
+    "peak", "growth", "s3_neighbour", "s10_left", "s13_many_mappings", "order_by_event")] + [[POOL_PROGRAM]]
+# Those that the readers of snapshots know.
+OPCODES = set("""PROTO FRAME EMPTY_DICT EMPTY_LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 LIST DICT MARK APPEND APPENDS SETITEM
+    SETITEMS BINGET LONG_BINGET BINPUT LONG_BINPUT MEMOIZE BININT BININT1 BININT2 LONG1 BINFLOAT SHORT_BINUNICODE BINUNICODE
+    NEWTRUE NEWFALSE NONE STOP""".split())
+
+
+def go_backwards(snapshot):
+    """As the viewers do: from the segments at the end to the empty start, with their conditions."""
+    for device, entries in enumerate(snapshot["device_traces"]):
+        segments = {s["address"]: s for s in snapshot["segments"] if s["device"] == device}
+        size = {address: s["total_size"] for address, s in segments.items()}
+        stream = {address: s["stream"] for address, s in segments.items()}
+        blocks = {b["address"]: [b["size"], b["state"]] for s in segments.values() for b in s["blocks"]}
+        for entry in reversed(entries):
+            address, action = entry["addr"], entry["action"]
+            if action == "segment_free":
+                assert all(address + entry["size"] <= a or a + size[a] <= address for a in size)
+                size[address], stream[address] = entry["size"], entry["stream"]
+                continue
+            assert size[address] == entry["size"] and stream[address] == entry["stream"]
+            if action == "free_completed":
+                assert address not in blocks
+                blocks[address] = [entry["size"], "active_pending_free"]
+            elif action == "free_requested":
+                assert blocks[address] == [entry["size"], "active_pending_free"]
+                blocks[address][1] = "active_allocated"
+            elif action == "alloc":
+                assert blocks.pop(address) == [entry["size"], "active_allocated"]
+            else:
+                assert action == "segment_alloc" and address not in blocks
+                del size[address], stream[address]
+        assert not size and not blocks
+
+
+@pytest.mark.parametrize("program", SNAPSHOT_PROGRAMS, ids=lambda p: p[-1].rsplit("/", 1)[-1])
+def test_a_snapshot_can_be_gone_through_backwards_and_replayed(tmp_path, program):
+    trace = record(tmp_path, *program)
+    content = export("snapshot", trace)
+    assert {opcode.name for opcode, _, _ in pickletools.genops(content)} <= OPCODES
+    snapshot = pickle.loads(content)
+    go_backwards(snapshot)
+    of_trace, of_snapshot = (json.loads(run("replay", "--json", file).stdout)[0] for file in (trace, tmp_path / "out.snapshot"))
+    for key in "events", "peak_live_bytes", "smallest_device_bytes":
+        assert of_trace[key] == of_snapshot[key], key
+    frames = [frame for entries in snapshot["device_traces"] for entry in entries for frame in entry["frames"]]
+    assert frames and all(set(frame) == {"name", "filename", "line"} for frame in frames)
+
+
+def test_a_snapshot_has_what_was_left(tmp_path):
+    snapshot = pickle.loads(export("snapshot", record(tmp_path, PROGRAM, "s10_left")))
+    assert [segment["total_size"] for segment in snapshot["segments"]] == [256]  # the region, not the block under it
+    (block,) = snapshot["segments"][0]["blocks"]
+    assert block["state"] == "active_allocated" and any("main" in frame["name"] for frame in block["frames"])
 
 
 @pytest.mark.parametrize("form", FORMATS)

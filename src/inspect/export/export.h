@@ -22,5 +22,7 @@ Weights weigh(const History& history, NamedStacks& stacks, Which which, Weight w
 std::string to_folded(const History& history, NamedStacks& stacks, Which which, Weight weight);
 // JSON of speedscope.app, one profile for each of the flame graphs that there are.
 std::string to_speedscope(const History& history, NamedStacks& stacks);
+// PyTorch's memory snapshot, a pickle: every block that the program was handed, in a segment of its own.
+std::string to_snapshot(const History& history, NamedStacks& stacks);
 
 }  // namespace plat::inspect
