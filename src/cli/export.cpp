@@ -19,6 +19,7 @@ const char* const kExportExamples =
     "  snapshot    PyTorch's memory snapshot: pytorch.org/memory_viz, MindStudio Insight (name it .pickle), "
     "plat "
     "replay\n"
+    "  heaptrack   heaptrack_gui and heaptrack_print\n"
     "\nNothing is written if the trace is damaged or holds no allocation.\n"
     "\nExamples:\n"
     "  plat record -o run.trace -- ./program\n"
@@ -60,6 +61,8 @@ const Format kFormats[] = {
                       const Options&) { return to_speedscope(history, stacks); }},
     {"snapshot", [](const History& history, NamedStacks& stacks,
                     const Options&) { return to_snapshot(history, stacks); }},
+    {"heaptrack", [](const History& history, NamedStacks& stacks,
+                     const Options&) { return to_heaptrack(history, stacks); }},
 };
 
 std::vector<std::string> names() {

@@ -11,7 +11,7 @@ from command import run
 PROGRAM = os.environ["PLAT_PROGRAM"]
 STACKS_PROGRAM = os.environ["PLAT_STACKS_PROGRAM"]
 POOL_PROGRAM = os.environ["PLAT_POOL_PROGRAM"]
-FORMATS = ["folded", "speedscope", "snapshot"]
+FORMATS = ["folded", "speedscope", "snapshot", "heaptrack"]
 
 
 def record(folder, *program, stacks="fp"):
@@ -119,6 +119,29 @@ def test_a_snapshot_has_what_was_left(tmp_path):
     assert [segment["total_size"] for segment in snapshot["segments"]] == [256]  # the region, not the block under it
     (block,) = snapshot["segments"][0]["blocks"]
     assert block["state"] == "active_allocated" and any("main" in frame["name"] for frame in block["frames"])
+
+
+@pytest.mark.parametrize("name", ["peak", "growth", "s10_left", "s13_many_mappings"])
+def test_heaptrack_s_totals_are_those_of_the_report(tmp_path, name):
+    trace = record(tmp_path, PROGRAM, name)
+    counts, sizes, live, peak = {"s": 0, "i": 0, "t": 0}, [], 0, 0
+    for line in export("heaptrack", trace).decode().splitlines():
+        letter, rest = line.split(" ", 1)
+        numbers = [int(n, 16) for n in rest.split()] if letter in "ita+-" else []
+        if letter == "i":
+            assert all(n <= counts["s"] for n in numbers[1:4])
+        elif letter == "t":
+            assert 1 <= numbers[0] <= counts["i"] and numbers[1] <= counts["t"]
+        elif letter == "a":
+            assert 1 <= numbers[1] <= counts["t"]
+            sizes.append(numbers[0])
+        elif letter in "+-":
+            live += sizes[numbers[0]] if letter == "+" else -sizes[numbers[0]]
+            peak = max(peak, live)
+        if letter in counts:
+            counts[letter] += 1
+    report = report_of(trace)
+    assert (peak, live) == (report["peak_bytes"], report["live_bytes"])
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -24,5 +24,7 @@ std::string to_folded(const History& history, NamedStacks& stacks, Which which, 
 std::string to_speedscope(const History& history, NamedStacks& stacks);
 // PyTorch's memory snapshot, a pickle: every block that the program was handed, in a segment of its own.
 std::string to_snapshot(const History& history, NamedStacks& stacks);
+// The text of heaptrack, which heaptrack_gui and heaptrack_print read.
+std::string to_heaptrack(const History& history, NamedStacks& stacks);
 
 }  // namespace plat::inspect
