@@ -20,13 +20,21 @@ plat_pool_status null_argument(const char* call) {
   return report(PLAT_POOL_INVALID, std::string(call) + ": an argument is NULL");
 }
 
-// What the fast path does not do; never inlined, so that what it does needs no stack.
+// What is not in the thread's cache; never inlined, so that what is needs no stack.
 [[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                       void** address) {
-  return guarded(*pool, [&] { return pool->allocate_otherwise(Request{bytes, 0, stream}, address); });
+  return guarded(*pool, [&] {
+    Pool* const large = pool->fast.large.load(std::memory_order_relaxed);
+    if (large != nullptr && large->allocate_at_once(bytes, stream, address)) return PLAT_POOL_OK;
+    return pool->allocate_otherwise(Request{bytes, 0, stream}, address);
+  });
 }
 [[gnu::noinline]] plat_pool_status release_otherwise(plat_pool* pool, void* address, plat_stream stream) {
-  return guarded(*pool, [&] { return pool->release_otherwise(address, stream); });
+  return guarded(*pool, [&] {
+    Pool* const large = pool->fast.large.load(std::memory_order_relaxed);
+    if (large != nullptr && large->release_at_once(address, stream)) return PLAT_POOL_OK;
+    return pool->release_otherwise(address, stream);
+  });
 }
 
 inline plat_pool_status allocate_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
@@ -94,6 +102,24 @@ plat_pool_status settle_options(const char* call, const plat_pool_options* optio
 }  // namespace plat::pool
 
 using namespace plat::pool;
+
+plat_pool_status plat_pool::allocate(const Request& request, void** address) {
+  if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE) {
+    *address = fast.pop(request.bytes, request.stream);
+    if (*address != nullptr) return PLAT_POOL_OK;
+    Pool* const large = fast.large.load(std::memory_order_relaxed);
+    if (large != nullptr && large->allocate_at_once(request.bytes, request.stream, address))
+      return PLAT_POOL_OK;
+  }
+  return allocate_otherwise(request, address);
+}
+
+plat_pool_status plat_pool::release(void* address, plat_stream stream) {
+  if (fast.push(address, stream)) return PLAT_POOL_OK;
+  Pool* const large = fast.large.load(std::memory_order_relaxed);
+  if (large != nullptr && large->release_at_once(address, stream)) return PLAT_POOL_OK;
+  return release_otherwise(address, stream);
+}
 
 extern "C" {
 

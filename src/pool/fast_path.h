@@ -14,6 +14,7 @@ namespace plat::pool {
 
 struct FastPath {
   std::atomic<uint64_t> key{UINT64_MAX};  // the pool's number while it is open for small blocks
+  std::atomic<Pool*> large{nullptr};      // the pool while it is open for large ones
   // The first space of the small zone, which holds all small blocks of most programs.
   std::atomic<uint64_t> base{0};
   std::atomic<uint64_t> bytes{0};

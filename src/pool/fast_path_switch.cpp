@@ -4,9 +4,15 @@
 
 namespace plat::pool {
 
-FastPathSwitch::FastPathSwitch(FastPath& path, const plat_pool_options& options, uint32_t tail,
+FastPathSwitch::FastPathSwitch(Pool& pool, FastPath& path, const plat_pool_options& options, uint32_t tail,
                                Reporting& reporting, Uses& uses, Zones& zones, Caches& caches)
-    : path_(path), options_(options), reporting_(reporting), uses_(uses), zones_(zones), caches_(caches) {
+    : pool_(pool),
+      path_(path),
+      options_(options),
+      reporting_(reporting),
+      uses_(uses),
+      zones_(zones),
+      caches_(caches) {
   path_.tail = tail;
   path_.most = (kSmallMax - std::min(tail, kSmallMax)) & ~31u;
 }
@@ -16,14 +22,15 @@ void FastPathSwitch::refresh() {
   std::lock_guard guard(mutex_);
   const bool alone = !reporting_.listening() && !uses_.any();
   path_.key = alone && options_.thread_cache != 0 && !zones_.small().is_asleep() ? caches_.key() : UINT64_MAX;
-  for_large_ =
+  const bool plain =
       alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;
+  path_.large = plain ? &pool_ : nullptr;
 }
 
 void FastPathSwitch::close() {
   std::lock_guard guard(mutex_);
   path_.key = UINT64_MAX;
-  for_large_ = false;
+  path_.large = nullptr;
 }
 
 void FastPathSwitch::space_added(Space& space) {

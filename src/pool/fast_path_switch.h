@@ -14,8 +14,8 @@ namespace plat::pool {
 
 class FastPathSwitch {
  public:
-  FastPathSwitch(FastPath& path, const plat_pool_options& options, uint32_t tail, Reporting& reporting,
-                 Uses& uses, Zones& zones, Caches& caches);
+  FastPathSwitch(Pool& pool, FastPath& path, const plat_pool_options& options, uint32_t tail,
+                 Reporting& reporting, Uses& uses, Zones& zones, Caches& caches);
 
   // Something has changed that decides on it.
   void refresh();
@@ -24,10 +24,10 @@ class FastPathSwitch {
   // large one, where most large blocks are.
   void space_added(Space& space);
   Space* home() const { return home_.load(std::memory_order_acquire); }
-  bool is_open_for_large() const { return for_large_.load(std::memory_order_relaxed); }
   uint32_t most_small() const { return path_.most; }
 
  private:
+  Pool& pool_;
   FastPath& path_;
   const plat_pool_options& options_;
   Reporting& reporting_;
@@ -35,7 +35,6 @@ class FastPathSwitch {
   Zones& zones_;
   Caches& caches_;
   std::mutex mutex_;  // who looks and who opens or closes is one; taken last
-  std::atomic<bool> for_large_{false};
   std::atomic<Space*> home_{nullptr};
 };
 

@@ -18,7 +18,7 @@ plat_pool_status Placer::place(const Request& request, void** address) {
 }
 
 bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
-  if (!fast_.is_open_for_large() || bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
+  if (bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
   const uint16_t domain = streams_.domain_of(stream);
   if (!Streams::is_domain(domain) || backing_.is_full()) return false;
   const ReadyCache& ready = ready_cache;

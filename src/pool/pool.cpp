@@ -34,7 +34,7 @@ Pool::Pool(const plat_pool_options& options, std::unique_ptr<Source> source, Fam
       zones_(index_, first != nullptr ? &first->zones_ : nullptr, options.source == PLAT_POOL_SOURCE_CALLER),
       caches_(next_pool_id(), zones_, streams_, index_),
       reporting_(name_, *source_, index_, uses_),
-      fast_(path, options_, shape_.tail(), reporting_, uses_, zones_, caches_),
+      fast_(*this, path, options_, shape_.tail(), reporting_, uses_, zones_, caches_),
       backing_(options_, *source_, family_, zones_, index_, *this),
       recycler_(name_, options_, zones_, streams_, uses_, caches_, index_, fast_),
       policy_(options_, family_, zones_, streams_, recycler_, backing_),
@@ -96,7 +96,6 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
 }
 
 bool Pool::release_at_once(void* address, plat_stream stream) {
-  if (!fast_.is_open_for_large()) return false;
   Space* space = fast_.home();
   if (space == nullptr || !space->contains(address)) {
     space = index_.find(address);

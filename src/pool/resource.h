@@ -39,16 +39,8 @@ struct plat_pool {
   // Before the end, which cannot fail: gives back what it holds.
   virtual plat_pool_status close() { return PLAT_POOL_OK; }
   // For callers that have not looked at the fast path, which decorators never open.
-  plat_pool_status allocate(const Request& request, void** address) {
-    if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE) {
-      *address = fast.pop(request.bytes, request.stream);
-      if (*address != nullptr) return PLAT_POOL_OK;
-    }
-    return allocate_otherwise(request, address);
-  }
-  plat_pool_status release(void* address, plat_stream stream) {
-    return fast.push(address, stream) ? PLAT_POOL_OK : release_otherwise(address, stream);
-  }
+  plat_pool_status allocate(const Request& request, void** address);
+  plat_pool_status release(void* address, plat_stream stream);
   // For those that have.
   virtual plat_pool_status allocate_otherwise(const Request& request, void** address) = 0;
   virtual plat_pool_status release_otherwise(void* address, plat_stream stream) = 0;

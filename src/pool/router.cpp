@@ -77,9 +77,6 @@ plat_pool_status Router::open_companion(Member which, Pool** companion) {
 }
 
 plat_pool_status Router::allocate_otherwise(const Request& request, void** address) {
-  if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE &&
-      main_.allocate_at_once(request.bytes, request.stream, address)) [[likely]]
-    return PLAT_POOL_OK;
   const plat_pool_source source = main_.options().source;
   if ((request.purpose == PLAT_POOL_HOST && source != PLAT_POOL_SOURCE_HOST) ||
       (request.purpose == PLAT_POOL_CACHED && source != PLAT_POOL_SOURCE_CACHED)) {
@@ -92,8 +89,6 @@ plat_pool_status Router::allocate_otherwise(const Request& request, void** addre
 }
 
 plat_pool_status Router::release_otherwise(void* address, plat_stream stream) {
-  if (main_.release_at_once(address, stream)) [[likely]]
-    return PLAT_POOL_OK;
   if (address == nullptr) return PLAT_POOL_OK;
   Pool& owner = owner_of(address);
   Space* const space = owner.space_at(address);
