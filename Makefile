@@ -2,7 +2,7 @@
 PREFIX ?= $(CURDIR)/dist
 FRESH  ?= demo test
 
-.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install uninstall wheel docs tidy format clean
+.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install uninstall wheel deb packages test-packages docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -51,8 +51,22 @@ uninstall: ## Remove what `make install` has put into PREFIX
 wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network
 	@scripts/setup.sh demo python
 	@scripts/build.sh release
-	@cmake --install build/release --prefix build/wheel >/dev/null
+	@scripts/install.sh build/release $(CURDIR)/build/wheel
 	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
+
+deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat
+	@scripts/setup.sh demo python
+	@scripts/build.sh release
+	@packaging/deb.sh build/release $(CURDIR)/dist
+
+packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm
+	@scripts/setup.sh demo python
+	@scripts/build.sh release
+	@packaging/archives.sh build/release $(CURDIR)/dist
+
+test-packages: deb ## Install, use and remove the Debian packages in a bare root (needs root)
+	@scripts/setup.sh fresh packages
+	@scripts/test-packages.sh $(CURDIR)/dist
 
 docs:      ## Write docs/rules from the rule book and docs/calls.md from the headers
 	@scripts/setup.sh demo python test

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, bench, fuzz, fresh), if any are missing.
+# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, bench, fuzz, fresh, packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
 packages=()
@@ -13,6 +13,7 @@ for purpose in "$@"; do
     bench)  packages+=(ccache libbenchmark-dev) ;;
     fuzz)   packages+=(clang libclang-rt-14-dev) ;;
     fresh)  packages+=(mmdebstrap git) ;;
+    packages) packages+=(lintian rpm) ;;
     *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
   esac
 done

@@ -102,7 +102,9 @@ RunPlan plan_run(const RunOptions& options, const std::string& prefix, const os:
   add_install_tree(variables, prefix);
   if (!os::file_exists(prefix + "/lib64/libascendcl.so"))
     plan.problem = fmt::format(
-        "{}/lib64/libascendcl.so is not there: plat stands beside the library it runs with", prefix);
+        "{}/lib64/libascendcl.so is not there: the device is not installed beside this command. The package "
+        "'plat' has it, plat-inspector alone does not; check, record and report work over another library",
+        prefix);
   return plan;
 }
 

@@ -1,0 +1,4 @@
+# Read once for each kind of package: an archive has the tree itself at its top.
+if(CPACK_GENERATOR STREQUAL TGZ)
+  set(CPACK_PACKAGING_INSTALL_PREFIX /)
+endif()

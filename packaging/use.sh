@@ -1,0 +1,71 @@
+# Runs in a bare root, in which /packages holds the packages: installs them, uses them as a user would, removes them. See
+# scripts/test-packages.sh.
+say() { echo "== $*"; }
+expect() { # expect TEXT COMMAND...: it must say so
+  wanted=$1
+  shift
+  said=$("$@" 2>&1) || true
+  case $said in
+    *"$wanted"*) ;;
+    *) echo "'$*' should say '$wanted', but said:"; echo "$said"; exit 1 ;;
+  esac
+}
+cd /packages
+export PLAT_QUIET=1
+find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /packages -o -path /var -o -path /etc \) -prune -o -print | sort >/tmp/before
+apt-get update -qq
+
+say plat-inspector alone
+apt-get install -qq -y --no-install-recommends ./plat-inspector_*.deb >/dev/null
+[ -z "$(find / -xdev -name 'libascendcl*')" ]
+expect VMM-Map-offset-zero plat rules VMM-Map-offset-zero
+expect "The package 'plat' has it" plat run -- true
+[ -s /usr/share/man/man1/plat-check.1.gz ] || find /etc/dpkg -type f -exec grep -l 'path-exclude=/usr/share/man' {} + >/dev/null
+
+say plat-inspector over a foreign library
+apt-get install -qq -y --no-install-recommends gcc libc6-dev >/dev/null
+mkdir -p /tmp/foreign
+cc -shared -fPIC -Wl,-soname,libascendcl.so ascendcl.c -o /tmp/foreign/libascendcl.so
+cat >/tmp/program.c <<'PROGRAM'
+int aclInit(const char*);
+int aclrtSetDevice(int);
+int aclFinalize(void);
+int main(void) { return aclInit(0) || aclrtSetDevice(0) || aclFinalize(); }
+PROGRAM
+cc /tmp/program.c -L/tmp/foreign -lascendcl -o /tmp/program
+LD_LIBRARY_PATH=/tmp/foreign plat check -- /tmp/program
+LD_LIBRARY_PATH=/tmp/foreign plat record -o /tmp/run.trace -- /tmp/program
+expect 'run.trace' ls /tmp/run.trace
+
+say plat
+apt-get install -qq -y --no-install-recommends ./plat_*.deb >/dev/null
+(
+  . /usr/lib/plat/set_env.sh # sh is dash here
+  cc client.c -I"$ASCEND_HOME_PATH/include" -L"$NPU_HOST_LIB" -lascendcl -o /tmp/client
+  expect 'client ran on Ascend910B3' /tmp/client
+)
+expect 'client ran on Ascend910B3' plat run --devices 1 --capacity 1GiB -- /tmp/client
+expect 'client ran on Ascend910B3' plat check -- /tmp/client
+
+say python3-plat
+apt-get install -qq -y --no-install-recommends ./python3-plat_*.deb >/dev/null
+cat >/tmp/script.py <<'SCRIPT'
+import acl
+assert acl.init() == 0 and acl.rt.set_device(0) == 0
+address, code = acl.rt.malloc(1 << 20, 0)
+assert code == 0 and acl.rt.free(address) == 0
+print("a script ran on", acl.get_soc_name())
+SCRIPT
+expect 'a script ran on Ascend910B3' python3 /tmp/script.py
+expect 'Pool' python3 -c 'import mstx, plat; print(plat.Pool)'
+
+say removal
+apt-get purge -qq -y plat-inspector plat python3-plat >/dev/null
+apt-get autoremove --purge -qq -y gcc libc6-dev >/dev/null
+find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /packages -o -path /var -o -path /etc \) -prune -o -print | sort >/tmp/after
+left=$(comm -13 /tmp/before /tmp/after | grep -i plat || true)
+if [ -n "$left" ]; then
+  echo "The packages left behind:"
+  echo "$left"
+  exit 1
+fi
