@@ -72,6 +72,7 @@ function(plat_install_command)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION share/doc/plat COMPONENT inspector)
   if(PLAT_PYTHON3 AND NOT CMAKE_CROSSCOMPILING)  # the command is run for them
     set(man ${CMAKE_BINARY_DIR}/package/man)
+    file(MAKE_DIRECTORY ${man})  # an installation of some parts does not need it filled
     add_custom_command(OUTPUT ${man}/plat.1 COMMAND ${PLAT_PYTHON3} -B ${PROJECT_SOURCE_DIR}/scripts/man.py $<TARGET_FILE:plat> ${man}
                        DEPENDS plat ${PROJECT_SOURCE_DIR}/scripts/man.py VERBATIM)
     add_custom_target(manual ALL DEPENDS ${man}/plat.1)
