@@ -148,6 +148,14 @@ def test_bash_completes(tree, words, wanted):
     assert set(run("bash", "-c", script).split()) == wanted
 
 
+def test_the_inspector_alone_brings_no_device_and_names_the_package_that_does(tmp_path):
+    run("cmake", "--install", BUILD, "--prefix", tmp_path, "--component", "inspector")
+    assert {path.name for path in tmp_path.rglob("*.so*")} == {"libplat_inspect.so", "libascend_kernel_hook.so"}
+    assert "VMM-Map-offset-zero" in run(tmp_path / "bin/plat", "rules", "VMM-Map-offset-zero")
+    done = subprocess.run([tmp_path / "bin/plat", "run", "--", "true"], text=True, capture_output=True, env=CLEAN)
+    assert done.returncode == 2 and "The package 'plat' has it" in done.stderr
+
+
 def test_make_install_strips_and_uninstall_leaves_nothing(tmp_path):
     scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "pre fix"
     run(scripts / "install.sh", BUILD, prefix)
