@@ -1,5 +1,7 @@
 #include "malloc/host_arena.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -9,7 +11,8 @@ namespace plat::memory {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
+// Blocks are opened and closed by themselves, so the kernel's page is the least.
+const uint64_t kPage = std::max<uint64_t>(4096, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 constexpr uint64_t kHugePage = 2_MiB;
 constexpr uint64_t kSmallestWindow = 64_MiB;
 // Each takes two mappings of the kernel, of 65530 that a process usually has.
@@ -24,7 +27,8 @@ HostArena::~HostArena() {
 // Addresses cost nothing. There are more than the machine has memory, so that holes do no harm.
 bool HostArena::reserve() {
   if (size_bytes_.load(std::memory_order_relaxed) != 0) return true;
-  for (uint64_t size = std::bit_ceil(4 * os::machine_memory_bytes()); size >= kSmallestWindow; size /= 2) {
+  const uint64_t most = std::bit_ceil(std::max<uint64_t>(4 * os::machine_memory_bytes(), 64_GiB));
+  for (uint64_t size = most; size >= kSmallestWindow; size /= 2) {
     const uint64_t start = os::reserve_address(0, size);
     if (start == 0) continue;
     // The first and the last page stay closed: no range runs into the window or out of it unnoticed.

@@ -28,7 +28,8 @@ class HostArena {
 
   // Whether the address can only be page-locked memory, allocated or not. No lock.
   bool contains(Va va) const {
-    return va.value - start_.load(std::memory_order_relaxed) < size_bytes_.load(std::memory_order_relaxed);
+    const uint64_t size = size_bytes_.load(std::memory_order_acquire);  // first: it is stored after the start
+    return va.value - start_.load(std::memory_order_relaxed) < size;
   }
 
  private:

@@ -44,6 +44,9 @@ class HostUse {
     if (known.heap != heap || va.value - known.start >= known.size_bytes ||
         size_bytes > known.size_bytes - (va.value - known.start))
       return false;
+    // Looked at before the note too: a note of what lies in the place of the block by now would keep that one
+    // from being freed.
+    if (known.block->life.load(std::memory_order_relaxed) != known.life) return false;
     note(own->used[side], known.block);
     return known.block->life.load(std::memory_order_acquire) == known.life;
   }

@@ -24,10 +24,11 @@ void fill_body(void* target, const void* value, size_t size_bytes) {
   std::memset(target, *static_cast<const uint8_t*>(value), size_bytes);
 }
 
-// Whether what a guarded call was given can have faulted there. Numbers that are no addresses fault at 0.
+// Whether what a guarded call was given can have faulted there. The kernel gives no
+// address where a number is none.
 template <class Frame>
-bool is_inside(const Frame& frame, uint64_t address) {
-  return address == 0 || address - frame.target < frame.size_bytes ||
+bool is_inside(const Frame& frame, uint64_t address, int code) {
+  return code == SI_KERNEL || address - frame.target < frame.size_bytes ||
          address - frame.source < frame.size_bytes;
 }
 
@@ -58,7 +59,7 @@ struct Frame {
   uint64_t source;
   uint64_t size_bytes;
 };
-[[gnu::tls_model("initial-exec")]] constinit thread_local const Frame* t_frame = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Frame* volatile t_frame = nullptr;
 
 #endif
 
@@ -80,7 +81,7 @@ bool recover(int signal, const siginfo_t* info, void* context) {
   const auto place = [](const char* label) { return reinterpret_cast<uint64_t>(label); };
   if (at >= place(plat_short_copy_begin) && at < place(plat_short_copy_end)) {
     registers[REG_RIP] = static_cast<greg_t>(place(plat_short_copy_failed));
-  } else if (plat_guarded_frame != nullptr && is_inside(*plat_guarded_frame, address)) {
+  } else if (plat_guarded_frame != nullptr && is_inside(*plat_guarded_frame, address, info->si_code)) {
     constexpr greg_t kBackwards = 0x400;  // a copy may have been going down
     registers[REG_EFL] &= ~kBackwards;
     registers[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(plat_guarded_frame));
@@ -114,7 +115,7 @@ bool call(Body body, void* target, const void* source, size_t size_bytes) {
 
 bool recover(int signal, const siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  if (info->si_code <= 0 || t_frame == nullptr || !is_inside(*t_frame, address)) return false;
+  if (info->si_code <= 0 || t_frame == nullptr || !is_inside(*t_frame, address, info->si_code)) return false;
   t_fault = {address, signal};
   // What is blocked now depends on who called us; as when the handler returns, it becomes what it was.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -88,7 +89,9 @@ int unmap_at(uint64_t address, uint64_t size_bytes) {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (start != MAP_FAILED) return 0;
   // At the limit of mappings a new one is refused, but taking the access of an old one away still works.
-  return mprotect(reinterpret_cast<void*>(address), size_bytes, PROT_NONE) == 0 ? 0 : errno;
+  if (mprotect(reinterpret_cast<void*>(address), size_bytes, PROT_NONE) != 0) return errno;
+  madvise(reinterpret_cast<void*>(address), size_bytes, MADV_DONTNEED);  // as with a new one, nothing is left
+  return 0;
 }
 
 bool open_at(uint64_t address, uint64_t size_bytes) {
@@ -96,7 +99,9 @@ bool open_at(uint64_t address, uint64_t size_bytes) {
 }
 
 void forget_contents(uint64_t address, uint64_t size_bytes) {
-  madvise(reinterpret_cast<void*>(address), size_bytes, MADV_DONTNEED);
+  // Memory that the program has locked is kept, and cleared instead.
+  if (madvise(reinterpret_cast<void*>(address), size_bytes, MADV_DONTNEED) != 0)
+    std::memset(reinterpret_cast<void*>(address), 0, size_bytes);
 }
 
 int discard(std::byte* start, uint64_t size_bytes) {
