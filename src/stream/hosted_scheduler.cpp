@@ -166,6 +166,7 @@ class SeededScheduler final : public HostedScheduler {
       ~Leave() {
         if (!lock.owns_lock()) lock.lock();
         scheduler.watching_ = false;
+        if (!scheduler.stopping_ && !scheduler.ready_.empty()) scheduler.start_watching();
         scheduler.stopped_.notify_all();
       }
       SeededScheduler& scheduler;

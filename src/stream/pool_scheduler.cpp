@@ -91,7 +91,11 @@ class PoolScheduler final : public Scheduler {
     std::lock_guard lock(mutex_);
     ++in_host_code_;
     const bool has_work = ready_count_.load() > 0 || timers_.next().has_value();
-    if (has_work && idle_ == 0) add_worker();
+    if (!has_work) return;
+    if (idle_ == 0)
+      add_worker();
+    else
+      work_.notify_one();  // it may have gone to sleep before there was anything to wake it at
   }
 
   void leave_host_code() override {
