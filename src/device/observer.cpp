@@ -19,6 +19,7 @@ constexpr uint32_t kPollMicroseconds = 200;
 // The parts of a control file that an observer reads.
 struct Copy {
   LedgerHeader header{};
+  uint64_t changes = 0;  // begun before the header was read
   std::vector<ProcessSlot> slots = std::vector<ProcessSlot>(kMaxProcesses);
   std::vector<HandleRecord> handles;
   std::vector<PageRecord> pages;
@@ -38,6 +39,11 @@ bool is_understood(const LedgerHeader& h) {
 }
 
 bool read_all(int fd, Copy& copy) {
+  // Counted before the header is read: a change sets `transaction` first and the counter then, so that a
+  // change that begins in between shows in one of the two.
+  LedgerHeader before{};
+  if (!os::read_at(fd, &before, sizeof before, 0)) return false;
+  copy.changes = before.changes.load(std::memory_order_relaxed);
   if (!os::read_at(fd, &copy.header, sizeof copy.header, 0) || !is_understood(copy.header)) return false;
   const LedgerHeader& h = copy.header;
   const LedgerOffsets at = ledger_offsets(h.page_count, h.handle_count, h.whitelist_count);
@@ -69,7 +75,7 @@ bool is_of_one_moment(int fd, const Copy& copy, uint64_t my_namespace, DeviceVie
   const ProcessSlot* who = changing != 0 ? who_changes(fd, copy, my_namespace) : nullptr;
   view.changing_pid = who != nullptr ? who->pid : 0;
   view.died_inside_change = changing != 0 && changing != UINT64_MAX && who == nullptr;
-  return now.changes.load(std::memory_order_relaxed) == copy.header.changes.load(std::memory_order_relaxed) &&
+  return now.changes.load(std::memory_order_relaxed) == copy.changes &&
          now.transaction.load(std::memory_order_relaxed) == changing &&
          (changing == 0 || view.died_inside_change);
 }
