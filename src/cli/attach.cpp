@@ -76,7 +76,9 @@ bool Attachment::is_abandoned(int pid) {
   const std::unique_ptr<Attachment> found = find(pid, problem);
   if (found == nullptr) return false;
   const std::atomic<mstx::Asked>& asked = found->board_->asked;
-  while (asked.load(std::memory_order_acquire) == mstx::Asked::BeingAnswered && os::start_time_of(pid) != 0)
+  const uint64_t until = os::monotonic_nanoseconds() + static_cast<uint64_t>(kDetachPatience * 1e9);
+  while (asked.load(std::memory_order_acquire) == mstx::Asked::BeingAnswered &&
+         os::monotonic_nanoseconds() < until)  // it may be stopped
     os::sleep_microseconds(kLookAgainMicroseconds);
   return asked.load(std::memory_order_acquire) == mstx::Asked::Recording &&
          os::try_lock_byte(found->file_.get(), mstx::kAskerByte) == 0;
@@ -102,14 +104,15 @@ Attachment::Waited Attachment::wait(double patience_s, const std::function<bool(
 }
 
 // What an asker that is dead by now has asked for. Then nobody reads the page, and it can be written.
-void Attachment::withdraw() {
+mstx::Asked Attachment::withdraw() {
   mstx::Asked asked = board_->asked.load(std::memory_order_acquire);
   while (asked == mstx::Asked::BeingAnswered ||
          !board_->asked.compare_exchange_strong(asked, mstx::Asked::Nothing)) {
-    if (os::start_time_of(pid_) == 0) return;
+    if (os::start_time_of(pid_) == 0) return mstx::Asked::Nothing;
     if (asked == mstx::Asked::BeingAnswered) os::sleep_microseconds(kLookAgainMicroseconds);
     asked = board_->asked.load(std::memory_order_acquire);
   }
+  return asked;
 }
 
 bool Attachment::attach(const std::string& trace, const std::string& stacks, double patience_s,
@@ -122,7 +125,7 @@ bool Attachment::attach(const std::string& trace, const std::string& stacks, dou
     problem = "another plat looks into it just now";
     return false;
   }
-  withdraw();
+  const mstx::Asked before = withdraw();
   std::memcpy(board_->trace, trace.c_str(), trace.size() + 1);
   std::memcpy(board_->stacks, stacks.c_str(), stacks.size() + 1);
   board_->asked.store(mstx::Asked::Attach, std::memory_order_release);
@@ -147,7 +150,10 @@ bool Attachment::attach(const std::string& trace, const std::string& stacks, dou
   }
   auto unanswered = mstx::Asked::Attach;
   // Answered at the last moment: then there is a recorder to be let go.
-  attached_ = !board_->asked.compare_exchange_strong(unanswered, mstx::Asked::Nothing);
+  // And a recorder of an asker that is dead is still there, to be let go at the next call.
+  const bool is_left = before == mstx::Asked::Recording || before == mstx::Asked::Detach;
+  attached_ = !board_->asked.compare_exchange_strong(unanswered,
+                                                     is_left ? mstx::Asked::Recording : mstx::Asked::Nothing);
   return false;
 }
 
@@ -155,7 +161,9 @@ void Attachment::detach() {
   if (!attached_ || os::start_time_of(pid_) == 0) return;
   attached_ = false;
   wait(kDetachPatience, [] { return false; });  // for a request that is being answered
-  board_->asked.store(mstx::Asked::Detach, std::memory_order_release);
+  auto recording = mstx::Asked::Recording;
+  // Not over a request that is still being answered: then the end of our lock says it.
+  if (!board_->asked.compare_exchange_strong(recording, mstx::Asked::Detach)) return;
   wait(kDetachPatience, [] { return false; });
 }
 

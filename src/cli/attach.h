@@ -5,6 +5,7 @@
 // those that live first if the broker remembers them (PLAT_MSTX_REMEMBER=1); calls of the device are not.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace plat::mstx {
 struct Board;
-}
+enum class Asked : uint32_t;
+}  // namespace plat::mstx
 
 namespace plat::cli {
 
@@ -39,7 +41,7 @@ class Attachment {
   enum class Waited { Answered, Ended, Stopped, TooLong };
   Waited wait(double patience_s, const std::function<bool()>& stop);
 
-  void withdraw();
+  mstx::Asked withdraw();
 
   int pid_;
   os::Fd file_;  // of the board, and with it the lock that says that we live

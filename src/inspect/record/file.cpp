@@ -42,7 +42,9 @@ int create_file(const char* wanted, char (&path)[PATH_MAX + 32]) {
 // signal.
 bool allocate(int fd, uint64_t offset, size_t size) {
   const Unsignalled quiet;
-  errno = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
+  do  // a file in memory is left half done when a signal comes
+    errno = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
+  while (errno == EINTR);
   return errno == 0;
 }
 

@@ -59,7 +59,7 @@ int OwnFile::find_again() {
 }
 
 int OwnFile::borrow() {
-  if (fd_ >= 0) {
+  if (fd_ >= 0 && is_this(fd_)) {  // asked first: closing a copy of the program's file would drop its locks
     const int fd = high_number(fd_);
     if (fd >= 0 && is_this(fd)) return fd;
     if (fd >= 0) close(fd);
