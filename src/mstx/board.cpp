@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/errno_kept.h"
 #include "base/unsignalled.h"
 #include "mstx/broker.h"
 #include "mstx/discover.h"
@@ -113,6 +114,7 @@ void answer_board(Broker& broker) {
   if (this_thread().inside() || this_thread().controlling != 0) return;
   Asked asked = g_board.asked.load(std::memory_order_acquire);
   if (asked == Asked::Nothing || asked == Asked::BeingAnswered) return;
+  const ErrnoKept kept;
   if (asked == Asked::Recording && (++this_thread().calls % kCallsPerLook != 0 || asker_lives())) return;
   if (!g_board.asked.compare_exchange_strong(asked, Asked::BeingAnswered)) return;
   int result = PLAT_MSTX_INVALID;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/errno_kept.h"
 #include "base/unsignalled.h"
 #include "inspect/record/say.h"
 #include "inspect/record/ticks.h"
@@ -118,6 +119,7 @@ ChunkHeader* File::map_chunk(uint64_t index) {
 }
 
 ChunkHeader* File::claim() {
+  const ErrnoKept kept;
   const std::lock_guard lock(mutex_);
   if (header_ == nullptr || chunks_ == chunks_max_) return nullptr;
   ChunkHeader* const chunk = map_chunk(chunks_);
