@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies against memcpy on the same host buffers: warm, on contiguous and on scattered pages, in one place
 // and walking; and cold.
 #include <fcntl.h>

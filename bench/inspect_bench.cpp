@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What recording costs: nanoseconds an event, without and with a call stack, and bytes an event on disk.
 // Over a device that does nothing, less the cost of calling that device.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device that does nothing, so that what is left is the recorder. Each call has a second name, under which
 // it is reached past the recorder.
 #include "acl/acl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finding what lies behind an address, measured from inside: there the entry of the API does not count.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aclrtMalloc and aclrtFree against a raw mmap and munmap of the same run.
 #include <sys/mman.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the pool costs: replays of traces and synthetic loads, as ratios to an uncontended std::mutex pair of
 // the same run, and beside them the same loads on an allocator of host memory: mimalloc where it is
 // installed, else the C library's. Rounds of all loads are interleaved and medians taken, because other work

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ratios between two ways of doing a thing, measured in turns so that noise of the machine meets both.
 #pragma once
 

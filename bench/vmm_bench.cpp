@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the seven steps cost, beside the system call that a naive device would make. Always exits with 0: a
 // machine that others use is no judge, people are.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DNM= -DLIBRARY= -DOUTPUT= -P filter.cmake: a C file that defines every function that LIBRARY exports, for a library that
 # passes them all on (see plat_install_alias).
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The install tree, laid out as Ascend users know it:
 #
 #   include/{acl,mstx,plat}   lib64/*.so   bin/plat   python/site-packages   set_env.sh   version.info

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What CPack makes: a tar.gz that can be unpacked anywhere, and an rpm for /usr/lib/plat. packaging/deb.sh makes the Debian packages.
 set(CPACK_PACKAGE_NAME plat)
 set(CPACK_PACKAGE_VENDOR "The Plat developers")

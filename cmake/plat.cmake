@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The few helpers that every folder's CMakeLists.txt uses.
 
 # fmt is compiled into each library: a name such as libfmt.so.9 differs between systems, and programs that bring their own would

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # archives.sh BUILD OUTPUT: packs what was built in BUILD into a tar.gz, and into an rpm where rpmbuild is installed.
 set -euo pipefail
 mkdir -p "$2"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # deb.sh BUILD OUTPUT: packs what was built in BUILD into Debian packages:
 #
 #   plat-inspector   the command and the recorder, for machines that have the vendor's libraries

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs in a bare root, in which /packages holds the packages: installs them, uses them as a user would, removes them. See
 # scripts/test-packages.sh.
 say() { echo "== $*"; }

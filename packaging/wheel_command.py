@@ -1,4 +1,5 @@
 #!python
+# SPDX-License-Identifier: Apache-2.0
 """The plat command of a wheel, which lies inside of the package plat."""
 import importlib.util
 import os

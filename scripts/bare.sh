@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by scripts that want a bare Debian root, which shows what a new user meets; a machine on which everything is installed cannot.
 # Needs root; takes the machine's own apt settings.
 

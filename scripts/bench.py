@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench.py FOLDER RESULTS [BASE]: runs every bench_* program of FOLDER, shows what each prints, and ends with one table: measured, target,
 verdict. The values go to the file RESULTS; with BASE, the RESULTS of an earlier run, the table compares with it."""
 import json

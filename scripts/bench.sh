@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # bench.sh [BASE.json]: build the bench preset and run each benchmark program; ends with one table, compared with an earlier run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # build.sh PRESET [TARGET...]: configure (once) and build a preset, or some targets of it. Says nothing when nothing has to be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."

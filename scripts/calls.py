@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/calls.md: every call that the headers declare, what it does, and whether the library has it.
 
 calls.py LIBRARY [FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check.sh [--fix]: formatting and the include direction between folders.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails when a folder of src/ includes a folder that does not stand above it.
 
 The order is the one in src/CMakeLists.txt. Public headers (acl/, mstx/, plat/) are visible to all, except that the pool and

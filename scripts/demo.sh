@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The seven steps of Ascend virtual memory, on a machine of their own: what others hold does not change the account.
 set -euo pipefail
 cd "$(dirname "$0")/.."

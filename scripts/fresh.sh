@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # fresh.sh [--suite NAME] TARGET...: makes a bare Debian root with nothing but make and git in it, clones the committed tree into it and
 # runs `make TARGET` there for each target.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # fuzz.sh [SECONDS]: run every libFuzzer target for a while, from its corpus on. What it finds on the way is thrown away.
 set -euo pipefail
 cd "$(dirname "$0")/.."

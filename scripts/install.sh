@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # install.sh BUILD PREFIX: installs what was built in BUILD, stripped, with its debug files beside it, and a list of it all for
 # uninstall.sh. DESTDIR is put before the prefix, as packagers know it.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """man.py PLAT OUTPUT: writes plat.1 and a manual page for each subcommand into OUTPUT, from the help texts of the command PLAT."""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, bench, fuzz, fresh, packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail

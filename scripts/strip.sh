@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # strip.sh TREE [--drop]: takes the debug sections out of every program and library of an installed tree. They go to a folder .debug
 # beside each, where debuggers and `plat check` look for them, or nowhere with --drop.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test-packages.sh FOLDER: installs the Debian packages of FOLDER in a bare root, one after the other, uses what each brings, and removes
 # them again. Needs root.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh [PRESET...]: build and run the tests of each preset (dev, asan, tsan); without arguments, the checks and all three.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tidy.sh [FOLDER...]: clang-tidy over the sources of src/FOLDER, or over all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # uninstall.sh PREFIX: removes what install.sh has installed there, and the folders that are empty then. Other files stay.
 set -euo pipefail
 prefix=${DESTDIR:-}$1 list=share/plat/installed

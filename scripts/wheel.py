@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """wheel.py TREE OUTPUT: packs an installed tree into a wheel: the Python modules, and inside of the package plat, which stands in for the
 tree there, the libraries, the headers and the command. Needs nothing but the standard library; run it with the Python that the
 modules were built for."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tool that does nothing, in as many copies as wanted: what is left is the way to it.
 #pragma once
 

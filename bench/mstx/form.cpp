@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "form.h"
 
 #include "mstx/ms_tools_ext.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The measured calls, compiled once for each form of the header.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_mstx_header_none and _one: a program with the header alone, without and with a tool.
 
 #include "empty_tool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_mstx: the library in the process.
 //
 // Target: with no tool a call costs less than 2.5 ns, in either form; the first row is what a call into any

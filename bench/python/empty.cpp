@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that do nothing, with the signatures of calls of acl: what pybind11 alone costs.
 
 #include <pybind11/pybind11.h>

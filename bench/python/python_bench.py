@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a call through the module acl costs, as a ratio to an empty pybind11 call of the same signature in the same run.
 
 Rounds of both are interleaved, and the medians of the thread's processor time compared, so that a busy machine disturbs little. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measuring on a machine that others use too: CPU time of the thread, and ratios of things that were measured
 // in the same round, so that what slows one slows the other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The yardstick: mmap(MAP_FIXED) of 2 MiB of a memory file, at neighbouring addresses and offsets.
 #pragma once
 

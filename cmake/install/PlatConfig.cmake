@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # find_package(Plat) gives
 #   Plat::ascendcl       libascendcl.so and the headers under include/
 #   Plat::mstx           libms_tools_ext.so, likewise

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read once for each kind of package: an archive has the tree itself at its top.
 if(CPACK_GENERATOR STREQUAL TGZ)
   set(CPACK_PACKAGING_INSTALL_PREFIX /)

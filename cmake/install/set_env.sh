@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Makes this shell use Plat, the software device:  source set_env.sh
 #
 # For sh, bash and zsh, from any directory; doing it twice changes nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small pool that tells mstx what it hands out, so that `plat check` sees its blocks and not only the one
 // large piece that the pool took from the device.
 //

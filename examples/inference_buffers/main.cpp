@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffers of an inference server: one block from the device, cut into tensors for each request.
 //
 // Tensors keep the rules of secondary allocation: they start at 64 bytes, and own their length rounded up to

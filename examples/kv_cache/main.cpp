@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A KV cache that maps memory on demand.
 //
 // Each sequence reserves addresses for as many tokens as it may ever have; physical memory comes when tokens

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a picture to the input of a model: a frame in media memory is cropped into device memory.
 //
 // Media memory comes from acldvppMalloc or hi_mpi_dvpp_malloc, starts at 128 bytes, and its rows are padded

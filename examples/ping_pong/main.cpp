@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two buffers, two streams: while one batch is worked on, the next one is copied in.
 //
 //   copy stream:  wait for "free", copy a batch in, record "filled"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A KV cache in C: addresses for the longest sequence, memory for the tokens there are; and a tag that sleeps
  * while somebody else needs the device. */
 #include <acl/acl.h>

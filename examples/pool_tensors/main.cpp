@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors from the pool, in C++: owners that give back, work on a stream, and what it all cost in memory.
 #include <acl/acl.h>
 #include <plat/pool.hpp>

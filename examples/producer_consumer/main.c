@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A producer and a consumer in two processes, with a ring of slots in device memory between them.
 //
 // The consumer imports the ring by its IPC key. Only slot numbers go through the pipes: the data never leaves

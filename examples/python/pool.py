@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays to the device and back through the pool, with objects that clean up after themselves."""
 import numpy as np
 import plat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The seven steps of virtual memory, as a pyACL program does them: every call returns its outputs and a code."""
 import acl
 import numpy as np

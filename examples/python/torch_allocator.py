@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory from the pair of functions that torch_npu loads by name. With torch_npu itself it would be
 
     allocator = torch_npu.npu.memory.NPUPluggableAllocator(pair.library, pair.malloc_name, pair.free_name)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a part of a program did with device memory: recorded, judged and drawn. A notebook shows `recording` as a picture."""
 import pathlib
 import tempfile

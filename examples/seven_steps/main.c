@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seven steps of Ascend virtual memory, one after the other, with an account of each.
 //
 // Memory is made of two things that are had separately: a range of addresses, and physical memory. Mapping

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of one process, used by another: export, whitelist, import, write there, read at home.
 //
 // The program starts itself a second time for the other side. They speak through two pipes, as two programs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all of ACL speaks in: handles, result codes, and the application log.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all of ACL speaks in, under the name that newer toolkits give the part of the runtime.
 #pragma once
 

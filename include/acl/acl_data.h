@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements and buffers: sizes of data types, half floats, and records of where data lies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model dump. There are no models, and nothing is dumped: the calls that clients make at start-up are
 // checked, accepted, and said to be without effect in the log at level info.
 #pragma once

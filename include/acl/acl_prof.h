@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiling. Nothing is measured and no file is written: the calls that clients make at start-up are checked,
 // accepted, and said to be without effect in the log at level info.
 #pragma once

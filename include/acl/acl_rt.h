@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime: process, device, context, stream, event, callback, memory.
 //
 // Grouped into one header each; this one includes them all, as clients expect.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allocator of the client's own for a stream: a description with callbacks, registered on the stream.
 #pragma once
 

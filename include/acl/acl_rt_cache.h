@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache operations, in stream order. There is no cache here: they check and keep their place in the stream.
 #pragma once
 

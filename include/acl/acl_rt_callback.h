@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host work in stream order: functions that the library runs, and callbacks that a thread of the client's
 // runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contexts: what a thread works in. Each has a device and a default stream.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies, fills, and stores in stream order. A count of 0 always succeeds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices: which one a thread uses, and whether two can reach each other's memory.
 #pragma once
 

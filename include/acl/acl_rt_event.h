@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: marks in a stream that others wait for, query, and measure between.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory: page-locked, and existing memory registered for the device.
 #pragma once
 

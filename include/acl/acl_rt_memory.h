@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory: allocation, information, and the types that all memory calls share.
 #pragma once
 

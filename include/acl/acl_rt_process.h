@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process: initialisation, versions, error text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: queues of work, each in order, all at once. Where a stream is asked for, NULL is the default one.
 #pragma once
 

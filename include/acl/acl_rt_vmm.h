@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Virtual memory: address ranges, physical memory, mappings between them, and sharing with other processes.
 #pragma once
 

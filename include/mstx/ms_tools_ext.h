@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* mstx: how a program tells the tools that watch it what it does.
  *
  * Marks and ranges put names on time, domains keep the names of one library apart from those of another, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The memory half of mstx: pools ("heaps") and what they hand out ("regions").
  *
  * A heap is memory that a pool has obtained. Registering it withdraws it: from then on only its regions may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What Plat's libms_tools_ext.so adds to mstx: several tools at once, tools that come and go while the
  * program runs, and names, resizing, resetting and "this is initialised" for memory.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The pool: memory of a device, taken in large pieces and handed out in small ones that keep every rule of
  * the call which owns it.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool in C++17: owners that give back, buffers of a type, and a memory resource. Header only, over
 // plat/pool.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Sources of one's own: a pool over memory that neither the device's calls nor the caller's range give, for
  * tests, simulations, and memory that a program has from elsewhere.
  *

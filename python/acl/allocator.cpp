@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allocator of the program's own for a stream. Its functions are C functions, given by address: those of a
 // library such as libplat_pool.so, or of ctypes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a C call of ACL becomes a Python function: addresses, handles and streams are ints, outputs come first
 // and the code last. One row of a table is then one `def`:
 //

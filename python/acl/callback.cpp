@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of Python that streams call: from a thread that serves callbacks, or from one of the library's.
 
 #include <pthread.h>

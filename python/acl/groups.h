@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The groups of functions that make up the module, one file each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole blocks of malloc shared with other processes by key.
 
 #include "groups.h"

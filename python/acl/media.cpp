@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Media memory, by both of its names.
 
 #include "acl/dvpp/hi_dvpp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module acl, as pyACL users know it: every function returns its outputs and then the code of the C call.
 
 #include "groups.h"

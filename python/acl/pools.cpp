@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stream-ordered pools: memory that is allocated and freed in the order of a stream.
 
 #include "acl/acl_rt_memory_soma.h"

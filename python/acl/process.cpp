@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // acl.init and what else concerns the process as a whole.
 
 #include <optional>

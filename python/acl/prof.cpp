@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // acl.prof and acl.mdl: what programs call at their start. Nothing is measured and nothing dumped.
 
 #include "acl/acl_prof.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Physical memory shared with other processes by shareable handle.
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams and events. Where a stream is asked for, 0 is the default one.
 
 #include "groups.h"

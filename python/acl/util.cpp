@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory as bytes, NumPy arrays and addresses. An address that the host cannot read is a ValueError, not
 // a crash: device memory is one, unless PLAT_HOST_ACCESS=allow.
 

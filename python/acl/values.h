@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dictionaries and lists of pyACL, and what they become: a missing key counts as 0, a value of the wrong type
 // is a TypeError, one that does not fit a ValueError.
 #pragma once

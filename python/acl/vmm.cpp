@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Virtual memory: reserve, allocate, map, use, unmap, free, release.
 
 #include "groups.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module mstx: marks, ranges, domains and tools. Calls run without the interpreter's lock.
 
 #include "values.h"

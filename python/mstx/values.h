@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How Python's values become those of mstx: text, streams, domains, handles. Everything that is an address or
 // an id is an int of 64 bits, and None or 0 is NULL.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Device memory in Python: objects that give back what they hold, and errors that explain themselves.
 
 The seven steps of virtual memory:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Blocks of a pool that end together."""
 from typing import TYPE_CHECKING, Any, Union
 

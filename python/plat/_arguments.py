@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What C would take silently, and make something else of: numbers below zero and beyond its types."""
 import operator
 from typing import Any, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A block of a pool."""
 from typing import TYPE_CHECKING, Any, Optional, Tuple
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Device memory with an address and a size: what mappings and blocks of a pool have in common."""
 import math
 from typing import Any, Tuple

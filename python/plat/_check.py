@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A part of a program under the eyes of the inspector."""
 import contextlib
 import itertools

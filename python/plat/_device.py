@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A device, as the thread that opened it uses it."""
 import contextlib
 from typing import Iterator, Optional

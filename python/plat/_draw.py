@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of memory: a range and what is mapped in it, a pool and its blocks, and what happened in a recording."""
 import os
 from typing import Any, List, Tuple, Union

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Codes become exceptions that carry what the message says."""
 import re
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the inspector finds, as objects."""
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Tuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The address of a thing of C that ends once: nobody is inside a call of it then, nor comes in later, and what stands on it has ended before."""
 import threading
 from typing import Any, Callable, Dict, Optional

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Device memory as the host sees it, where it is allowed to."""
 import ctypes
 from typing import Any

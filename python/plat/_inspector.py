@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder in this process: it sees the calls of libascendcl.so if it is there before they are bound."""
 import atexit
 import os

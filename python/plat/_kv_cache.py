@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cache that grows with a sequence."""
 from typing import TYPE_CHECKING
 

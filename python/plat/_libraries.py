@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the libraries are: beside the package in an installed tree or a wheel, or wherever the loader looks."""
 import pathlib
 

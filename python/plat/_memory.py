@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Address ranges, physical memory, and mappings of one to the other."""
 from typing import Any, List, Optional
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all owners share: they close once, what depends on them first, and go on when one of those cannot."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry pair by which torch_npu takes its memory from another library."""
 import os
 from typing import Any, Dict, List

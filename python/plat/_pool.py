@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pool of libplat_pool.so."""
 import os
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plat/pool.h: its structs, the types of its calls, and a function for each. ctypes lets go of the interpreter's lock around every call."""
 import ctypes
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of a pool, checked before C sees them."""
 from typing import Any, Dict, Optional
 

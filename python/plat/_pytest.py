@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pytest --plat-check: a test fails if it leaks device memory or breaks a rule of it.
 
 What a test makes it must give back by the end of its teardown. What fixtures of a wider scope make is theirs: it is looked at when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happened to memory in a part of a program, to look at and to keep."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory that travels to another process as a number."""
 from typing import TYPE_CHECKING, Any
 

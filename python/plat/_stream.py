@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams and events."""
 from typing import Any, Callable, List, Optional
 

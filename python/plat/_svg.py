@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A drawing by itself: shapes with words on them, as one SVG that needs nothing else."""
 from typing import List, Optional
 from xml.sax.saxutils import escape, quoteattr

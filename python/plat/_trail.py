@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which line of Python makes a call: noted in the trace around every call of acl and of the pool."""
 import functools
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An allocator through sleep and wake, with a failure of the device at every step."""
 import os
 import traceback

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Things that are known and not kept alive, in the order in which they came."""
 import weakref
 from typing import Any, Dict, Iterator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocators of the client's own, registered on streams.
 #include "acl/acl_rt_allocator.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache operations: there is no cache, so they check their range in stream order and do nothing to it.
 #include "acl/acl_rt_cache.h"
 

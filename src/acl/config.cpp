@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "acl/config.h"
 
 #include "rules/rules.h"

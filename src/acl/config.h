@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The attributes that calls of the allocation family take.
 #pragma once
 

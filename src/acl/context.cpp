@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device and context a thread uses.
 #include "acl/acl_rt_context.h"
 #include "acl/acl_rt_device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of one range, of rows, and by descriptor. Batches are in copy_batch.cpp, fills in fill.cpp.
 #include "acl/acl_rt_copy.h"
 #include "acl/entry.h"

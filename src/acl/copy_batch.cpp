@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of many ranges in one call, all in one direction.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements and buffers: arithmetic and plain records, which need neither a device nor a start.
 #include "acl/acl_data.h"
 

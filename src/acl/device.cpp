@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices: how many, which product, how much memory, who reaches whom. Which one a thread uses is in
 // context.cpp.
 #include "acl/acl_rt.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model dump: the calls that clients make at start-up.
 #include <atomic>
 

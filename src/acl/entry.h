@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // acl/: the C entry points of libascendcl.so, one file for each group of calls.
 //
 // An entry point checks its arguments, calls down, and translates the result. It holds no state and no lock.

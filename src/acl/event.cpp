@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events.
 #include "acl/acl_rt_event.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory: page-locked, and registered for the device.
 #include "acl/acl_rt_host.h"
 

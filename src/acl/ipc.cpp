@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPC keys of aclrtMalloc blocks.
 #include "acl/acl_rt_ipc.h"
 #include "acl/entry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The application's own lines in the log.
 #include <cstdarg>
 #include <cstdio>

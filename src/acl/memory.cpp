@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory: allocate, free, flush, and what can be asked about an address. Memory information is in
 // device.cpp.
 #include "acl/acl_rt_memory.h"

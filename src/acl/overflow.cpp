@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The switch of a stream that makes its work watch for overflows. Nothing computes here, so it is only kept.
 #include <mutex>
 #include <set>

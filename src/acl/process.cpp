@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aclInit, aclFinalize and the text of errors.
 #include <atomic>
 #include <mutex>

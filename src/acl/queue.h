@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the work of a call is queued: the stream, and the current device that does it.
 #pragma once
 

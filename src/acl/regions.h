@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions that pools register through mstx, held against the rules for segments of a block.
 //
 // The library learns of them as any tool does: it attaches itself to libms_tools_ext.so, and only where the

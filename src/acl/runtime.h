@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that this process knows of its devices, made on the first call.
 #pragma once
 

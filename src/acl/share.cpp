@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shareable handles: export, whitelist, import; the first form and the typed one.
 #include "share/shareable.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What streams and events are: numbers, priorities, flags, and how many more there can be.
 #include "acl/acl_rt_event.h"
 #include "acl/acl_rt_stream.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device's end, and the end of everything, takes with it.
 #include "acl/use.h"
 #include "stream/streams.h"

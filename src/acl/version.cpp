@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Versions: of the interface, of the toolkit that is played, and of the software device.
 #include <cstring>
 #include <string_view>

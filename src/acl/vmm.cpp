@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Virtual memory management: reserve, allocate, map, unmap, free, release, access and queries.
 #include "acl/acl_rt_vmm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's errno, as it was: what it calls to tell tools something is no failure of its own, and may be
 // called from a handler in the middle of anything.
 #pragma once

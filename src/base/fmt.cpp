@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one place where fmt itself is compiled. Everybody else includes its declarations, and finds the
 // functions here: without this each file would compile them anew, and each library would need a libfmt.so of
 // one version.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nearly every file of the house includes, parsed once for all of them (plat_precompile in
 // cmake/plat.cmake). No file relies on it: each still includes what it uses, so that the build without
 // precompiled headers is the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or the rule that was broken and the values that broke it.
 //
 // Internals return a Result and never throw across the API. The entry points turn an Error into the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text for people and for tools: sizes, and JSON strings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte units and the strong types for values that must not be mixed up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unsignalled: while it lives, a write of this thread that fails raises no signal.
 //
 // A library that writes a line to a pipe which nobody reads, or a file beyond `ulimit -f`, would end the

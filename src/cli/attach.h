@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder, let into a process that was started without it.
 //
 // Needs Plat's libms_tools_ext.so in that process, and a call of mstx by the program after the request: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat check: what a program does wrong with memory.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces in, findings out: the part of plat check that needs no program.
 #pragma once
 

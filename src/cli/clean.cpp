@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat clean: control files outlive the processes that used them, so that the next one finds them; this
 // removes those that nobody uses.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cli/: the plat command, one file for each subcommand.
 //
 // A subcommand is a row of the table in main.cpp and a function that adds it to the parser. It speaks to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat export: a trace as a file that other tools open.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which frames of call stacks a command shows: the same two options for all that show any.
 #pragma once
 

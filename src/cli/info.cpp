@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat info: the devices of a machine and who holds what, seen from outside.
 #include "cli/info_view.h"
 

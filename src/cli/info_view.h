@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plat info shows: one machine, all its devices, and the names of the other machines.
 #pragma once
 

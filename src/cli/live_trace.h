@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace that a process is writing, or is asked to write for as long as somebody looks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a command writes because it was asked to: a reason if it cannot, before the work if possible.
 #pragma once
 

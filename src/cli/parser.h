@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a subcommand. This is the one door to the command-line library, whose headers take longer to
 // compile than the rest of the command.
 #pragma once

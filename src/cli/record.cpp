@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat record: a program, and a trace of what it does with memory.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat replay: runs a trace of allocations against the pool, or against a plain reference policy, on a device
 // of a given size.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat report: what happened to memory, for people.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A report of memory, for the terminal and as JSON.
 #pragma once
 

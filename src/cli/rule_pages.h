@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages of docs/rules: one for each rule, and an index.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat rules: the rule book, for people and for tools.
 #include <fmt/format.h>
 #include <strings.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat run: a program on the software device, with no environment to set up by hand.
 #include <fmt/format.h>
 #include <unistd.h>

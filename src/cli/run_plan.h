@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the options of plat run to the environment of the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings under which a command looks at machines, or a program will run.
 #pragma once
 

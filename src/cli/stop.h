@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and its kin as a question: a command that has something to tidy up asks whether it should end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The door to the terminal: all text that may hold a name from a program, a trace or a file goes through it.
 //
 // Who makes the text writes names with visible(), so that a line stays a line. What was forgotten still comes

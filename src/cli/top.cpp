@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat top: memory as it is now, again and again.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bitmaps over words that may live in shared memory: a set bit is a thing in use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The software page table: one 64-bit entry for each 2 MiB page of a 47-bit address space.
 //
 // A two-level radix: 4096 leaves of 16384 entries (32 GiB each), made on demand and kept for ever. Readers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Free ranges of an address space: take some at an alignment, take a given one, give back, coalesce.
 #pragma once
 

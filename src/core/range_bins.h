@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RangeBins: which free range is the tightest for a request, in constant time.
 //
 // Two-level segregated lists: the first level is the power of two of a size, the second cuts it into 32 equal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block and BlockTable: the records of a heap's ranges, kept beside the memory they describe and never in it.
 #pragma once
 

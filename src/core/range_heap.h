@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RangeHeap: where in a stretch of address space a block goes, and which pages must be backed for it.
 //
 // The address space is far larger than the memory behind it. Every range in it is live, free (backed), or a

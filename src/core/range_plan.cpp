@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slow half of RangeHeap: where a block goes when no backed range is long enough, and which pages can
 // move there.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An array that grows without moving: an element's address is good for ever, and reading needs no lock.
 //
 // Elements are made on first use of their index and never destroyed, so a reader that holds a stale index

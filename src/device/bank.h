@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bank of memory: the ledger that says who holds its pages, and the pages themselves.
 //
 // The whole memory file is mapped once, for ever, at an address that no client knows; only this library

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the user asked for: the machine to play, where it lives, how strict and how talkative it is.
 //
 // Each setting comes from the environment (PLAT_DEVICES), else from the file that PLAT_CONFIG names (devices

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places where a test can make the process die, to prove that nothing is lost. Off: one relaxed load.
 #pragma once
 

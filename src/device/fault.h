@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fault plan at work. Every call passes here when it begins, every allocation of pages when it is made.
 //
 // Calls are counted for each clause, in this process, in the order in which they come. Off: one relaxed load.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fault plan: what shall go wrong, and when. The text of PLAT_FAULT, understood.
 //
 //   malloc, nth=3, fail=207001            the third allocation fails

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation, release and accounting. Joining is in ledger_attach.cpp, death in ledger_recovery.cpp.
 #include "device/ledger.h"
 

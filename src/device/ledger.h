@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ledger of one device: who holds which pages. Shared by all processes of a machine, and it survives any
 // of them.
 //

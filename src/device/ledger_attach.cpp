@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joining a machine: opening or creating its control file, taking a process slot, reaching the memory file.
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processes of one machine share about one device: the layout of its control file.
 //
 //   header | process slots | handle records | page records | page bitmap | handle bitmap | whitelist blocks |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device lock, and what follows the death of a process.
 #include <sched.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whitelists and IPC keys: the part of the ledger that sharing needs.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/ledger_verify.h"
 
 #include <fmt/format.h>

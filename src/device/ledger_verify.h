@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether what is derived in a ledger agrees with its ground truth. Works on a live ledger under its lock,
 // and on a copy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the process behind a slot of a control file is still there. Needs no lock and no slot of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machines that have control files in a directory, and the removal of those on which nobody lives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine that this process is on: its settings, its visible devices, and their banks, opened on first
 // use.
 #pragma once

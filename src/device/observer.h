@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A look at a device from outside: who holds what, without joining the machine.
 //
 // An observer takes no process slot, creates no file and writes nothing. It copies the control file with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products that a software device can play, each with what its documentation promises and refuses.
 #pragma once
 

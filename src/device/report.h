@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a broken rule reaches the user: the code that the call returns, the message that aclGetRecentErrMsg
 // gives, and a line in the log, said once for each rule (repetitions are counted).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "malloc/allocator_registry.h"
 
 #include "rules/rules.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AllocatorRegistry: allocators of the client's own, one to a stream.
 #pragma once
 

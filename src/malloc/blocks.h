@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of device memory as the page table sees them: one large block to a region, or many small ones.
 //
 // Both answer without a lock which block is around an address, so that a copy can check its range against

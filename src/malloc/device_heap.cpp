@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "malloc/device_heap.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceHeap: device memory that is allocated and freed in one call each.
 //
 // Blocks in normal pages come from a SmallHeap of their device; blocks in huge or giant pages are regions of

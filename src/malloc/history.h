@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // History: what became of device memory, for messages about blocks that are no longer there.
 //
 // The most recent frees are always known. With PLAT_STACKS=1 the calls that allocated and freed a block are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "malloc/host_arena.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostArena: addresses of page-locked memory, in a window of our own.
 //
 // Memory is handed out in whole pages of 4 KiB and cannot be touched outside of what is handed out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostHeap: host memory that the device knows: page-locked blocks, and ranges of the program's own that were
 // registered.
 //

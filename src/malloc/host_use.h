@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostUse: page-locked memory that a copy uses, and that cannot be freed meanwhile.
 //
 // As with device memory (vmm/shortcuts.h) a thread remembers the blocks that it used last, and only notes in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an address lies, as far as the device knows.
 #pragma once
 

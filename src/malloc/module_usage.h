@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much device memory each module of the program has allocated, now and at most.
 #pragma once
 

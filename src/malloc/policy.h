@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a call of the allocation family really asks for: how many bytes, in which pages.
 #pragma once
 

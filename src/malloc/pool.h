@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pool: memory that is allocated and freed in the order of streams.
 //
 // A pool holds segments of device memory, each cut into chunks of whole 2 MiB pages. A chunk that was freed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoolSet: the pools of this process, found by handle and by address.
 #pragma once
 

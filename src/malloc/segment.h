@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segments: pieces that a program cuts from a block, and what each of them must keep.
 //
 // The rules are checked only where the user asks for it (PLAT_CHECK=secondary): a device would not notice.

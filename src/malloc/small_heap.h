@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SmallHeap: blocks in 4 KiB pages on one device, cut from 2 MiB pages that this process holds.
 //
 // Regions with room are kept in buckets by the longest run of pages they may still have, so that finding one

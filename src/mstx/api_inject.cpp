@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The broker as a tool: how images that have mstx built in come to it.
 //
 // Every such image, ours or not, looks for an InitInjectionMstx when it makes its first call. It finds this

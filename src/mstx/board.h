@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The board: one page of this process that another process of the same user can open and write to, to ask for
 // a recorder while the program runs. `plat top --pid` and `plat record --pid` do.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The broker: between the program that calls and the tools that listen.
 //
 // A call either reads (marks and ranges: ReadSection) or changes what lives (everything else: ChangeSection).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public types, without the header-only calls: this folder is what they call.
 #pragma once
 

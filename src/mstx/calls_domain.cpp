@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Domains: one handle a name, whatever each tool calls it.
 
 #include "mstx/log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions, and what may be done with them.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where tools come from when a program makes its first call.
 //
 //   MSTX_INJECTION_PATH=/a.so        that tool; it wins over preloaded ones. A library that does not load

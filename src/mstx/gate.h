@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How calls and the coming and going of tools keep out of each other's way.
 //
 // ReadSections: a call that only passes through (a mark, a range) is a read section. It costs two increments

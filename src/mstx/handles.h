@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handles that clients hold: a kind, an index and a generation in 64 bits.
 //
 // They look like pointers and are none: the top byte makes them addresses that no machine maps, so a tool or

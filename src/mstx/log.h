@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line on stderr for what a user of tools should know and no return value can say. PLAT_QUIET=1 silences
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Open ranges: one id for the client, and what each tool called it.
 //
 // Starting and ending take no lock. A record is owned by one thread at a time: by the starter until its state

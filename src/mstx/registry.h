@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lives: the domains, heaps and regions that a program has registered, as it described them.
 //
 // Data alone. It knows no tools, takes no locks and believes the program: whether a region lies inside its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Telling a tool what was there before it: domains, then heaps, then regions with their permissions and
 // names.
 //

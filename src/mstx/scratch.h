@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scratch<T, N>: an array that lives for one call, on the stack while it is small. For plain types.
 #pragma once
 

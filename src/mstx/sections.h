@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two kinds of section that a call runs in, and how a call goes out to the tools.
 #pragma once
 

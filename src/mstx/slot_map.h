@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotMap<T>: records with generational handles.
 //
 // A record that was erased keeps its value until its slot is taken again, and slots wait their turn in a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One attached tool: its functions, and what it calls the things that we have handles for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mstx/tool_slots.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The function slots of a tool, and the getters that hand them out.
 //
 // A getter has no argument that says who asks, so each tool slot has a getter of its own. Slots are read at

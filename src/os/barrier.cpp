@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/barrier.h"
 
 #include <linux/membarrier.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory barrier that one thread raises in all threads of the process at once, so that the others need none
 // of their own on a path that they take often.
 #pragma once

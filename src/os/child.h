@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another program: in place of this one, or below it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/control_groups.h"
 
 #include <unistd.h>

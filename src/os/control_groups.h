@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits on memory that control groups of this process set, version 1, version 2, or both side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environment: the one door through which the house reads it.
 //
 // In a program that has more rights than who started it (setuid, setgid, file capabilities) the environment

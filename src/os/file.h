@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files, memory files and byte-range locks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and fills of memory that may not be there.
 //
 // A fault inside them ends the call with false, and last_fault() says where it was; how much was moved before

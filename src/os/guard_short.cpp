@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/guard_short.h"
 
 #ifdef PLAT_GUARD_ASSEMBLY

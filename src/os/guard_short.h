@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short copies and guarded calls in assembly, where there is some; see os/guard.h.
 #pragma once
 

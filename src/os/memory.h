@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address space and pages of this process, and how much memory the machine still has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who a process is, and whether it is still there.
 #pragma once
 

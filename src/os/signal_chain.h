@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A handler of ours in front of what the program has for a signal.
 //
 // What we do not deal with goes on to the program's own action as the kernel would have delivered it: with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uncancelled: while it lives, pthread_cancel of this thread waits.
 //
 // A call that was cancelled half way would leave a device half changed, and unwinding does not get through

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddressBudget: how long a range of addresses may be. A process has 8 TiB of device addresses for all of its
 // pools and their tags. A long range wastes least, since no block lies across two; so the first pools get
 // long ones, and each takes a part of what those before it have left.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arenas: blocks that are freed in one call. A bump pointer over chunks of the pool; an arena inside another
 // has chunks of its own and ends with it. Tools hear of the blocks, not of the chunks they are cut from.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backing: the memory behind the addresses of a pool. Pages, or whole chunks where the source has no pages,
 // come from the device, move to where they are needed, and go back. It knows the limits, and keeps what is
 // held but mapped nowhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockShape: what a block takes: its bytes with the tail that the owner's rule gives it, in granules of a
 // heap or as a class of small blocks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C entry points of a pool: check the arguments, try the short way, call the resource. No exception
 // leaves.
 #include <fmt/format.h>

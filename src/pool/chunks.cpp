@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks: how a source without pages grows and shrinks, by whole blocks of the device.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decorator: a pool around a pool that passes everything on; each of the others changes one thing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: how a pool learns how far streams have got. The device's own are the public calls; a replay has a
 // device of numbers, whose streams have always passed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Family: what the pools behind one handle have in common: memory of the pool's own source, of the host and
 // of the cached kind. One lock for whatever brings memory in or gives it back, one limit for all device
 // memory, one peak and one callback.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FastPath: what the two calls of every block look at first, side by side in the handle. While it is open, a
 // small block is a pop from a stack of the calling thread, and its free is a push; decorators never open
 // theirs.

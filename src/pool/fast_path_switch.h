@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FastPathSwitch: opens and closes the short ways of a pool. They are for small blocks of the thread's cache
 // (FastPath) and for large ones out of memory that is there, and they are closed while anything is out of the
 // ordinary: a tool listens, several streams use a block, or the memory sleeps.

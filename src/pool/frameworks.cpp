@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters for programs that bring their own hooks: torch_npu's pluggable allocator and the custom allocator
 // of a stream.
 #include <acl/acl_rt.h>

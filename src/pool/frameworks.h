@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the end of a pool must know of the streams that take their memory from it.
 #pragma once
 

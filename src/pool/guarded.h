@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands at every C entry point that may need host memory: no exception leaves it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // guards: a red zone before and after each block, and a pattern in new and freed memory. A write outside a
 // block is found when the block is freed. Everything goes through device copies, so it works on memory that
 // the host cannot touch, and is slow. Copies and fills run at once and not in stream order, so whatever is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The KV cache helper: addresses for the longest sequence are reserved once, pages follow the number of
 // tokens.
 #include <fmt/format.h>

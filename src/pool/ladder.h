@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ladder: what is tried before a pool says that there is no memory. Each rung frees something, and each is
 // followed by one more try; the last is the program's callback, after which the ladder is climbed once more.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plat_pool_last_error() tells: the last few sentences of each thread, in places that are used again in
 // turn and freed only with the thread, so that a sentence outlives the next failures.
 #include <algorithm>

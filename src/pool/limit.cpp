@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // limit: refuses what would bring the live bytes, as the upstream counts them, above a quota. statistics:
 // counts what passes.
 #include <fmt/format.h>

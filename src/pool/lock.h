@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpinLock: for sections of a few dozen nanoseconds. One atomic exchange to take it, one store to leave it,
 // which is half of what a futex-based mutex costs when nobody else wants it.
 #pragma once

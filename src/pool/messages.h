@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pool says when it refuses; each leaves the sentence for plat_pool_last_error().
 #pragma once
 

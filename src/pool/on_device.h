@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OnDevice: the calls that work on the thread's current context, made in another one. As long as it lives,
 // the thread has the context that is named, or some context of the device; then it has its own again.
 //

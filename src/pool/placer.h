@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placer: where a new block comes from. A small one out of the thread's cache, or of spans; a large one out
 // of the heap of its zone; either out of memory that the ladder brings in when there is none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pool: memory of one source, divided. It puts the parts together and routes a request to them; README.md has
 // the picture, the way of a request and the locks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which process this is. A forked child inherits every pool and owns none: the locks may be held by threads
 // that it does not have, and the memory is its parent's. Whatever lives longer than a call carries the stamp
 // of the process that made it, and is refused elsewhere.

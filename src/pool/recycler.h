@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recycler: how freed blocks become free memory. A block goes back to its zone, or stays with the thread that
 // freed it; what was freed on a stream is that stream's until the stream has passed, which is asked only when
 // somebody wants the memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReleasePolicy: when memory that holds nothing goes back to the device by itself. Needs no lock of its
 // callers; takes the family's growth lock where it gives something back.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reporting: what tools are told of a pool: its spaces are heaps, its blocks regions. Nothing here is asked
 // unless a tool listens, but for that question and for new spaces.
 #pragma once

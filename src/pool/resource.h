@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resource: what the C API can ask of a pool, and what a decorator passes on to the pool it wraps.
 #pragma once
 

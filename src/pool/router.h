@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Router: the handle of a pool. It sends each request to the pool that has memory for its purpose, and
 // everything else to the one that the address is in. Pools for pinned host memory and for cached memory, its
 // companions, are opened at the first request; they share the growth lock, the limit for device memory, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Size classes of small blocks: steps of 64 bytes up to 1 KiB, then eight to a power of two. Every class is a
 // multiple of 64; media requests take classes that are multiples of 128, and spans start at multiples of
 // their size, so starts need no further care.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleeper: the pages of a zone go back to the device while every address stays, and come back exactly or not
 // at all.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SmallTable: from any address of a space that spans are cut from to its span and class, and whether a live
 // block starts there, so that a free of anything else is noticed: a second free, an address inside a block, a
 // block that a thread cache holds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Source: the device calls of a pool, behind one interface. Implementations translate a failure into "no
 // memory" or "device error" and keep the device's words for the message. What the device refuses to take back
 // (false) is still held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Space: one stretch of addresses that a zone places blocks in, and SpaceIndex, which finds it from any
 // address without a lock.
 #pragma once

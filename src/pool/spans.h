@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a
 // bitmap beside it that says which are free. Threads take and return blocks in batches, so this is off the
 // fast path. What threads return goes to a depot first, and what they take comes from it, so that blocks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: who may still touch freed memory, and how far the device has got.
 //
 // A free on a stream costs no device call. It is marked with the stream's current batch; only when somebody

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat_pool_create_over: a source that is a table of operations.
 #include <fmt/format.h>
 #include <plat/pool_source.h>

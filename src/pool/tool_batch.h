@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ToolBatch: while it lives, what its thread allocates and frees is told to tools together. Blocks that are
 // freed come back when it ends, after the tool has heard: before that, nobody else can have them.
 // ToolSilence: while it lives, tools hear nothing of what its thread allocates and frees, because somebody

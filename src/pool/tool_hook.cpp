@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "pool/tool_hook.h"
 
 #include <plat/mstx_ext.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ToolHook: the only place where the pool speaks mstx. Spaces are registered as heaps and blocks as regions,
 // if a tool listens; the pool closes its fast path then, so a program without a tool pays nothing. Names and
 // resizing are Plat's extension of mstx: where it is missing, a resized region is taken back and registered

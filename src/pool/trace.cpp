@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // trace: one line for each allocation and free, in the format that plat replay reads; memory of the host is
 // left out, since a replay is about the device. faults: fails chosen allocations.
 #include <algorithm>

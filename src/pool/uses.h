@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses: blocks that work on several streams uses. Freeing one records an event on each of those streams; the
 // block comes back when all of them have passed. Rare enough that a map and a list do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zone: one heap of blocks with the address space and the pages under it. A pool has one for large blocks,
 // one for spans, one for each tag, and one for each thread that was found waiting for another.
 //

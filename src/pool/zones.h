@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zones: the heaps of a pool, and which of them a request goes to. One is for large blocks and one for spans;
 // a tag has two of its own, and a thread that keeps finding the large one taken gets one for middling blocks.
 // They live as long as the pool.

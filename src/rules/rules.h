@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rules/: the documented contract as data.
 //
 // Every rule has a stable name, one sentence, the usual cause, the fix, and the code it returns under each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ImportedParts: which parts of an imported region were handed over by keys.
 //
 // A key stands for part of a block, and a region holds whole pages, in which other blocks of the exporter may

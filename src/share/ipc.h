@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPC keys: text that stands for part of an aclrtMalloc block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shareable handles: a 64-bit number for a physical handle, good for one machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calling functions of the client's, which may do what they must not: throw, or end their thread.
 #pragma once
 

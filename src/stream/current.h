@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread remembers of its current context. Nearly every call asks for it, so asking is a few loads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event: what a client records in a stream, waits for, queries and measures with. Its last record is a Mark.
 #pragma once
 

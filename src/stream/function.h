@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Function<R>: a move-only callable without arguments. Small ones live inside, so that queueing work
 // allocates nothing.
 #pragma once

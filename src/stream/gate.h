@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gate: where host threads wait for a stream. Passing it costs the stream one load while nobody waits.
 #pragma once
 

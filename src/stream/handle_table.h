@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HandleTable<T>: hands out ids for objects and finds them again, in constant time and from any thread.
 //
 // An id is tag (what it names), generation (how often its slot was used) and slot; so an id that was freed,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schedulers that make runs repeatable: work runs in the client's own threads, inside the calls it makes.
 //
 // Eager runs all that can run, at once, in the order it was queued. Seeded runs one thing at a time, a few

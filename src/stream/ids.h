@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handles that clients hold: numbers, not addresses, so that a stale or foreign one is recognised and
 // never followed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ItemList<T>: a queue that is taken over whole. It grows by small blocks, so that a burst never moves what
 // is queued.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LastStream: the stream that a thread gave work to last. Finding it again takes no lock and counts nothing,
 // as long as no stream was closed in between.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LiveSet: which addresses the library has handed out and not taken back, for objects that clients see as
 // pointers.
 #pragma once

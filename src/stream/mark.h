@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mark: one record of an event: a place in a stream that other streams wait for.
 //
 // And History: what a stream is known to run after, from the waits it was given. A stream that waits for a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default scheduler: a few threads, started when there is work, that run whichever streams are runnable.
 //
 // A stream costs no thread. Threads beyond the usual number exist only while client code blocks others, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reporter: the callbacks that are due for one thread of the client's, which runs them in aclrtProcessReport.
 #pragma once
 

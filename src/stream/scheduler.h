@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler: decides which stream runs next, and in which thread.
 //
 // Three kinds: a pool of threads (the default), everything inside the call that queues it (eager), and one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stream: one queue of work, run in order by whichever thread its scheduler gives it.
 //
 // A stream is Idle, Queued (with the scheduler), Running (in exactly one thread) or Parked (until wake()).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The setting, contexts and devices.
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stream/: contexts, streams, events, and work that runs in their order. This is the set of them all, of
 // which a process has one, in the runtime that owns it (acl/runtime.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: creation, records, waits, queries, time.
 #include <utility>
 

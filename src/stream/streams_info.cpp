@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What streams and events are, and how many more there can be.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: creation, work, synchronisation, order.
 #include <algorithm>
 #include <utility>

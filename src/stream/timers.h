@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timers: streams to be woken at a time. Guarded by whoever owns them.
 #pragma once
 

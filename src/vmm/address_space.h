@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The address space of device memory in this process: which range is reserved, what is mapped where.
 //
 // Two tables answer for any address without a lock: a page table (2 MiB pages), and a table of 1 GiB granules

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mapping, unmapping and access.
 #include <cerrno>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortcuts: what a thread remembers of the memory that it copied with last, so that the next copy counts
 // nothing and checks little.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device leaves the process: everything that clients made on it goes.
 #include "vmm/vmm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PinnedRange: a range of device addresses that was checked, and cannot be unmapped while it is held.
 //
 // Taking one needs no lock: each mapping in the range counts its users, and a mapping with users cannot be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reservations, physical handles and queries. Mapping and access are in mapping.cpp.
 #include "vmm/vmm.h"
 

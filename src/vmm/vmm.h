@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // vmm/: reservations, physical handles, mappings, access: the seven steps.
 //
 //   Reservation   an address range that faults on access; bound to one device by its first mapping

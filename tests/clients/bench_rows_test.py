@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of make bench takes its rows from what the benchmark programs print."""
 import pathlib
 import sys

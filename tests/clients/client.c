@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A C program as a user of the vendor's library writes it.
 #include <acl/acl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same from C++, with a mistake in it, to see the message arrive.
 #include <acl/acl.h>
 

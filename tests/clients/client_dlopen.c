@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that knows the library by name only, and asks for a symbol that nobody has before it falls back.
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The pool as a user's program finds it: by header and library, and by name, as a framework loads an
  * allocator. */
 #include <acl/acl.h>

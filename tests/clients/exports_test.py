@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The headers, the library and docs/calls.md speak of the same calls."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installed tree serves clients in every way in which they look for one."""
 import os
 import pathlib

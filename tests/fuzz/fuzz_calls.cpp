@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes are a script of calls (support/vmm_play.h); the library must answer each as the reference model
 // does.
 #include <cstdio>

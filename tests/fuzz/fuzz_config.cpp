@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings from anywhere: whatever the environment and the file say, reading them gives settings that make
 // sense or a complaint, and never more than that.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fault plans from anywhere: each clause makes sense or is a complaint, and a plan can be carried out.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random calls of a program, with two tools that come and go, against a model.
 //
 // Each byte of the input chooses a call or an argument. The model is what the program holds; each tool keeps

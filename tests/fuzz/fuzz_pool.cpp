@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operation sequences on a pool, with faults at device calls, against the naive model of the driver.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a trace to replay: read without a crash, and what can be read is run by every policy on a
 // small device. Inputs that are no recording are tried as the events of one, too.
 #include <cstdlib>

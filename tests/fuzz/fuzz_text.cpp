@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text: sizes are read back as they were written, and a JSON string is always one, whatever bytes go in.
 #include <cctype>
 #include <cstdint>

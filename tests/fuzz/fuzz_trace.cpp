@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a trace: read, checked and told without a crash. Inputs that are no trace get a header, so
 // that most of them get past it.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays files, or all files of directories, through a fuzz target: what a fuzzer once found stays found.
 #include <cstdint>
 #include <cstdio>

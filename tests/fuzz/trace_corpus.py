@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """trace_corpus.py PLAT PROGRAMS: writes the corpus of the trace reader anew, by the recorder as it is.
 
 A file is what a chunk of a trace holds, without the headers: fuzz_trace.cpp puts them around it. To be run when the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The corpus of the trace reader is of today's encoding: what was recorded is read to its end, and means what it meant."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library of a user's, to be preloaded or linked: an allocator that answers the program's calls from one
 // large block of the device.
 #include <dlfcn.h>

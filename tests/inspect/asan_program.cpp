@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Built with AddressSanitizer, in a build without: a program that people have.
 #include "inspect/program.h"
 

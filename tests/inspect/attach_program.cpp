@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // inspect_attachable [silent|churn TOOL]: a program that was started without the recorder.
 //
 // By itself it says "ready", then hands out and takes back blocks of a pool until its input ends. `silent`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looking into a process that was started without the recorder, through the mstx broker."""
 import contextlib
 import json

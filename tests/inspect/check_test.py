@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What plat check says to programs with planted mistakes, and to programs without."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plat command, as a user runs it."""
 import json
 import os

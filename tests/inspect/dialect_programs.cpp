@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clients as they are: each tells of its pool in its own way, over real device memory, and once with a
 // mistake in the program that uses it.
 #include <filesystem>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What plat check must say to each planted program, and for each rule a program that keeps it."""
 
 # Program: the rules that it breaks, exactly.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plat export: the files that other tools open, and what is not written."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One forgotten thing of each kind, and growth from mark to mark.
 #include <sys/wait.h>
 #include <unistd.h>

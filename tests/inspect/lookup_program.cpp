@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // inspect_lookup LIBRARY: finds its calls at run time, as ctypes does, and forgets a block.
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // inspect_programs NAME: a program with one mistake planted in it, or with none.
 #include "inspect/program.h"
 

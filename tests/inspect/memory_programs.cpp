@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses to blocks and mappings, and giving them back.
 #include "acl/ops/acl_dvpp.h"
 #include "inspect/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allocator that is neither the program's nor Plat's, in a library of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder beside other tools: of mstx, and AddressSanitizer."""
 import os
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heaps and regions: the pool scenarios, and misuse of mstx.
 #include "inspect/program.h"
 

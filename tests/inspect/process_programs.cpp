@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process can do to its recorder: signals, threads that end, another program in its place, death.
 #include <fcntl.h>
 #include <signal.h>

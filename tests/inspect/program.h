@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the planted programs share: a device, memory, and mstx in few words.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plat replay of recordings: what a recorded program would need of the pool."""
 import gzip
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plat report: what it says of memory, as JSON and as a page."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of another process: imported, used, and given back or not.
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // inspect_stacks: leaves a block of the pool and one of another allocator behind. The lines that asked for
 // them are in here, and everything else that stands on the stack is not the program's.
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose line a row names: the program's, not that of a library which passed the wish on."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a user runs into: files that are not what they should be, places that cannot be written, programs that move."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An explorer of interleavings: runs small programs of several threads in all orders, over atomics that may
 // show each thread any value that the memory model of C++ lets it see, and finds what goes wrong in one of
 // them.

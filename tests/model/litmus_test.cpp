@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The explorer itself, against the classic small programs whose outcomes are known.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The orders and barriers of a protocol, each by a name, so that a test can make them weaker one at a time:
 // the protocol as it is written must hold, and with any one of them weaker it must not.
 #pragma once

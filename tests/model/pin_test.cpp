@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting users of a mapping, and of a block: src/vmm/mapping.cpp (install, uninstall) and
 // src/vmm/translate.h (PagePin, PinnedRange, pin) in small. The programs are written from these; whoever
 // changes one changes the other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads remember, and how it is forgotten: src/vmm/shortcuts.h and shortcuts.cpp in small. The
 // programs are written from these; whoever changes one changes the other.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that a copy is using stays where it is, however often and by whatever call it is given up. Each test
 // holds a copy in its middle, gives the memory up again and again, and looks whether others got it.
 #include <gtest/gtest.h>

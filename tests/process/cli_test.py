@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plat command, from outside: what it prints, what it leaves behind, how it ends."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the plat command share: the command, a machine of each test's own, processes that hold memory."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that come after main: from destructors of static objects and from what atexit runs.
 #include <gtest/gtest.h>
 

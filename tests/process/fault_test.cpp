@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host touches device memory: the program stops with a report; everybody else's faults stay theirs.
 #include <fcntl.h>
 #include <gtest/gtest.h>

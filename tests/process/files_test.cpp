@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that treat the machine's files badly, and places that are bad for them.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // holder DEVICE MIB: holds device memory until its standard input ends. Prints "ready" once it does.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPC keys and imports, at the calls: whichever call frees a block ends its keys, and imports let devices
 // meet.
 #include <gtest/gtest.h>

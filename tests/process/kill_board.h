@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the supervisor and the workers of the kill test share: a page of memory that outlives any of them.
 #pragma once
 

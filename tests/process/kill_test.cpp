@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal: a process that dies at any instruction gives back all it held, and nothing else is disturbed.
 // Method: four workers use one device without end. Half of them die at a random place inside the library
 // (SIGKILL to themselves in the middle of a change), half are killed from outside at a random moment. After

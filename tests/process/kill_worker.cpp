@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker of the kill test: allocates, maps, writes and checks tags, shares, frees, for ever. It dies at the
 // place that PLAT_CRASH names, or when the supervisor kills it.
 //   kill_worker BOARD-FILE WORKER SEED

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of a process's memory when the process ends, forks, turns into another program, or misbehaves.
 // Each test runs in a child of its own, so that every one starts without a runtime.
 #include <fcntl.h>

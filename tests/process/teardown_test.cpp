@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left after a device was reset or everything was finalized, and what programs are told that go on.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of allocators of the program, and of segments that it cuts itself.
 #include "acl/ops/acl_dvpp.h"
 #include "rules/pool_fixture.h"

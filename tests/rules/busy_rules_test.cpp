@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy that is under way keeps its mapping. To hold a copy still, its source is a page that faults; the
 // handler of the fault waits until the test has seen what it wants to see.
 #include <semaphore.h>

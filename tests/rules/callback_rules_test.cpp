@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks, their threads and reports: every rule broken and kept.
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which code a mistake has, by driver generation: the tables of the documentation, row by row. That the right
 // rule is cited is tested elsewhere; here the numbers are, which clients compare.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every form of a copy moves the same bytes, both ways; and the forms whose checks differ have them.
 #include <gtest/gtest.h>
 

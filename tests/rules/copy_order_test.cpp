@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which order a copy is checked, and which directions it takes: every combination of mistakes, and every
 // combination of places and kinds.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of copies, fills, values and cache operations.
 #include <signal.h>
 #include <sys/mman.h>

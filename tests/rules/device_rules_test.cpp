@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening devices and joining a machine: every rule broken and kept.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: every rule broken and kept.
 #include "rules/stream_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults that the user planned: what they do to calls, and that nothing else changes.
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What public clients do, well or badly: each habit that was seen, and that breaks somebody when it fails.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

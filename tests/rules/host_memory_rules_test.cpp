@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of host memory.
 #include <semaphore.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPC keys of aclrtMalloc blocks: every rule broken and kept.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The usual beginning of a test of virtual memory: a device, a reservation, a handle.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream-ordered pool for tests of rules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of stream-ordered pools.
 #include "rules/pool_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every rule of the book has a test that breaks it and one that keeps it:
 //
 //   RULE_BROKEN(MapOffset) { Memory m; EXPECT_BREAKS(aclrtMapMem(m.va, 2_MiB, 2_MiB, m.handle, 0)); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sharing between processes: every rule broken and kept.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a block costs, to the page: the size that each call rounds to, by product, and the pages it comes in.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Versions, profiling and dump: every rule broken and kept.
 #include <cstring>
 

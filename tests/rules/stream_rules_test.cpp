@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contexts and streams: every rule broken and kept.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access to mapped memory: every rule broken and kept.
 #include "rules/memory_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reserving and releasing addresses: every rule broken and kept.
 #include "rules/memory_fixture.h"
 

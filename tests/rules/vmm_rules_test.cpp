@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments and queries of virtual memory: every rule broken and kept.
 #include "rules/memory_fixture.h"
 

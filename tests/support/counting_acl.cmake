@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The counting device: the pool's tests and benches link it in place of libascendcl.so.
 if(NOT TARGET counting_acl)
   add_library(counting_acl OBJECT ${CMAKE_CURRENT_LIST_DIR}/counting_acl.cpp)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/counting_acl.h"
 
 #include <acl/acl_rt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tiny device in the process: the public calls that the pool uses, with every rule checked and every call
 // counted.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A directory of a test's own for the machine's files; on request with little room.
 #pragma once
 

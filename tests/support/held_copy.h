@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy that is held in the middle, for tests of what must wait for it: its source is a page that faults,
 // and the handler of the fault waits until the test lets the copy go. One at a time; make it after the first
 // ACL call, so that the handler of the test comes before that of the library.

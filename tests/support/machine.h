@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine for tests of several processes: its own name, small, removed afterwards. Make it before the first
 // ACL call.
 #pragma once

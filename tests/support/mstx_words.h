@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory calls of mstx in few words, for one heap or one region at a time.
 #pragma once
 

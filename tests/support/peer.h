@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A second process of a test, forked before the first ACL call, with a channel of 64-bit numbers in both
 // directions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a pool through a sequence of operations that bytes spell out, and compares every step with a naive
 // model: live blocks do not overlap, start where the rules want, keep their contents, and nothing is lost
 // when device calls fail.

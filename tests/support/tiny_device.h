@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine of this test's own with small devices, and everything above it up to the mover.
 #pragma once
 

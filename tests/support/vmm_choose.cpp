@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which call a record stands for, and with what: mostly what lives, sometimes what lived, never lived or
 // cannot be.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reference model of virtual memory, written from the documented contract and from nothing else: what each
 // call must answer, given what was called before. It is as plain as can be (ordered maps, whole scans), so
 // that it can be read and believed; the library is held against it.

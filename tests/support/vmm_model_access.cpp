@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access and queries of the model.
 #include "support/vmm_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays a script of calls against the library and against the model, and stops where they part.
 //
 // A script is a string of bytes: each record of kRecordBytes is one call, its bytes choose the call and its

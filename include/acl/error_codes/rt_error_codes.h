@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result codes of the runtime and the driver below it.
 //
 // Macros, not variables, so that they can label the cases of a switch in C. The two about registered host

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Media memory: device memory that starts at a multiple of 128 bytes, for one process only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The context of an image (a program or a shared library): its function slots, and how they come to be
  * filled.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The bodies of the public calls: through the slot if a tool has filled it, and nothing otherwise. */
 #ifndef MSTX_IMPL_GUARD
 #error "mstx_impl_core.h belongs to ms_tools_ext.h: include that one"

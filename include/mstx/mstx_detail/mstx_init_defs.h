@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Where an image finds its tool, the first time it calls.
  *
  * 1. In libms_tools_ext.so, if that is in the process and is one that brings tools together: it stands in for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The stream type, which acl.h also declares.
  *
  * C99 does not allow the same typedef twice, and neither header can know whether the other one follows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a program and a tool agree on: modules, function ids, and the way a tool gets at the function slots.
  *
  * A tool exports `int InitInjectionMstx(mstxGetModuleFuncTableFunc)`. It asks for the table of each module it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The calls of mstx_ext.h without a library at link time: through the broker, if one is in the process. */
 #ifndef PLAT_MSTX_EXT_H
 #error "mstx_ext_impl.h belongs to mstx_ext.h: include that one"

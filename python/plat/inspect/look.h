@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace, or the part of it that a check covers, as JSON: what is wrong, and what lived.
 #pragma once
 

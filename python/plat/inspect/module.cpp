@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module plat._inspect: the recorder in this process, and its trace as JSON. Python makes objects of it.
 
 #include <pybind11/pybind11.h>

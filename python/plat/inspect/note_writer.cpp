@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define MSTX_NO_IMPL
 #include <dlfcn.h>
 

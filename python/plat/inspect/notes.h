@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Python says in the trace, between the calls that the recorder sees: which line makes the call, and
 // where a check begins and ends. Told as mstx ranges of a domain of its own, so that any reader can pass over
 // them.

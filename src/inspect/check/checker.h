@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks at everything the model tells and finds what is wrong with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and fills against what is there.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left: at the end, when a device is reset, and from mark to mark.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that returned an error: which, where, how often. No mistake by themselves: many a program asks and
 // then does something else.
 #pragma once

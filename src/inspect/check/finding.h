@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thing that is wrong, with everything that helps to mend it.
 #pragma once
 

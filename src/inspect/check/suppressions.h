@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Findings that are known and not to be told again.
 //
 // A file of lines "RULE PATTERN...": the rule's id and, each as a shell pattern, texts that frames of the

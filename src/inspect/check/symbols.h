@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for the frames of call stacks, read from the files that the program was made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that other tools open, each from the history of one trace, whole and in memory.
 #pragma once
 

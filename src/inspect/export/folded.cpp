@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folded stacks: a semicolon parts frames, the last blank parts the weight, a newline ends the stack.
 #include <fmt/format.h>
 

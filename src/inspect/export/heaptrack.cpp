@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // heaptrack's text: every line a letter and hexadecimal numbers, definitions before their use. Strings,
 // places and traces count from 1, sizes of allocations from 0.
 #include <fmt/format.h>

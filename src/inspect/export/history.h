@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a trace as a list of lives, for the files that other tools open.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "inspect/export/named_stacks.h"
 
 #include <fmt/format.h>

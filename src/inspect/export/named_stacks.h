@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call stacks with names, each frame and each stack once: the files that other tools open want numbers.
 #pragma once
 

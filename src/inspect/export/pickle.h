@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the few opcodes of a pickle that dictionaries, lists, texts and numbers need, protocol 2: those that
 // every reader of memory snapshots knows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyTorch's memory snapshot. Its readers go backwards from the end, so every step must have an exact inverse:
 // each block stands in a segment of its own, and no two that live together overlap.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // speedscope's own format: frames once, then profiles of samples, which are stacks with a weight.
 #include <nlohmann/json.hpp>
 

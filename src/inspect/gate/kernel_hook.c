@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libascend_kernel_hook.so: a name and nothing else.
 //
 // The PyTorch adapter, torch_npu, tells of its pool by mstx only if a preloaded library has this file name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lives, by kind and by where it was born, and how that went from mark to mark of the same text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory looked like at an event: built from the events before it, one at a time.
 //
 // Of what is dead it keeps what may still be asked about: what was at an address last, and the handles that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The things a program has: blocks, mappings, heaps, regions, streams and so on, from their birth on.
 #pragma once
 

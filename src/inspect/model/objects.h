@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The objects of a model, each under an id. Ids of what was swept away are used again, so that a long trace
 // takes no more room than a short one with as much in it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known to happen before what: streams, events, and the host.
 //
 // Every stream counts its operations. A clock says, for each stream, up to which operation everything has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values on ranges of addresses that do not overlap; giving a range a value replaces what was there.
 #pragma once
 

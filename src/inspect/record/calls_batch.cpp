@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches: the call, and before it each of its copies as an event of its own.
 #include "inspect/record/hook.h"
 

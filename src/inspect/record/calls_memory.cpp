@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of device, media and host memory, and stream-ordered pools.
 #include "acl/acl_rt_memory_soma.h"
 #include "acl/dvpp/hi_dvpp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process and its devices; streams and events.
 #include "inspect/record/hook.h"
 

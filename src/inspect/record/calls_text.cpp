@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls whose arguments do not fit the table: keys, which are text, and host work, which is told when it
 // runs.
 #include <new>

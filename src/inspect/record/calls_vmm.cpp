@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Virtual memory and sharing.
 #include "inspect/record/hook.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace file from the writer's side: chunks on demand, each mapped by itself.
 #pragma once
 

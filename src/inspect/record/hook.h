@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line for each call that is watched: PLAT_HOOK(when, name, (parameters), (arguments), fields...).
 //
 // The library defines the call itself, so that a program which was started with it preloaded comes here

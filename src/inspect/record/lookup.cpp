@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dlsym, so that a call which a program looks up in a handle of the device's library comes here too: ctypes
 // does, and libraries that load the device at run time.
 //

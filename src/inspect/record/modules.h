@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files the code of the program came from, for whoever names the frames later.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of ours in a process that is not.
 //
 // The program may close any number, ours among them, and the system may then give that number to a file of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where events go: from the calling thread into its chunk of the trace.
 //
 // Nothing is created before the first event, so that a shell that only starts the program leaves no file. A

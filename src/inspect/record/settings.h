@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the environment asks of the recorder. `plat record` and `plat check` set it.
 //
 //   PLAT_INSPECT_TRACE     the file to write; a process that finds it taken (a child) adds its pid

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call stacks: taken by walking frame pointers (or by unwinding), stored once, and from then on a number.
 #pragma once
 

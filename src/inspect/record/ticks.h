@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock of events: the processor's own counter where it can be trusted, because asking the system costs
 // more than writing the event.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder as an mstx tool: heaps, regions, marks and ranges go into the trace as they are told.
 //
 // It keeps no books. Domains, heaps and regions get numbers, and a handle is the number; whether a handle

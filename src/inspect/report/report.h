@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened to memory: who held it at the peak, how it went over time, what came and went, and the holes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An event as it is read.
 #pragma once
 

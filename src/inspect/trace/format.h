@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace file: a header, then chunks of one size.
 //
 //   header 4096 | chunk 65536 | chunk 65536 | ...

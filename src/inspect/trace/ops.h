@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an event can be, by name.
 #pragma once
 

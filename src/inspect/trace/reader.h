@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a trace: finished, of a program that was killed, or of one that still runs. Takes any bytes.
 //
 // Opening looks through the whole file once, for what must be known before the events: stacks, modules,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ACL library of somebody else, as far as tests/clients/client.c needs one: it shares no header, name or
 // habit with Plat.
 int aclInit(const char* path) { return path != 0; }

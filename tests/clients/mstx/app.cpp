@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that uses mstx, built in both forms: as header alone, and with the library (MSTX_NO_IMPL). The
 // first argument says what to do; what it got goes to stdout.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the test programs share between their images. */
 #ifndef TESTS_CLIENTS_MSTX_APP_H
 #define TESTS_CLIENTS_MSTX_APP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How tools attach to real programs: by environment and preloading, to a program that has mstx as header
 // alone and to one that links the library.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory calls as the known clients make them, unset fields and all: for memory checkers, which see what
 // is read.
 

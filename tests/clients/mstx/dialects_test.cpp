@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The known clients through the broker to a tool that reads every field it gets, watched by a memory checker.
 
 #include "clients/mstx/run.h"

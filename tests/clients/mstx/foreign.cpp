@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An image that was built with another mstx: the attach protocol by its own means, as any implementation must
 // agree on. It has tables of its own, here those of an older version without permissions.
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # headers.sh INCLUDE_DIR: the mstx headers compile without a warning in every language and form that they promise, in
 # several files of one program, next to an acl.h that declares the stream type too, before or after.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shared library that has mstx built in, as header alone.
 #include "mstx/ms_tools_ext_mem.h"
 

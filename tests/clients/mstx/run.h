@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a test program with an environment of its own and brings back what it and the tools said.
 #pragma once
 

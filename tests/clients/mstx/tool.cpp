@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tool as they come: a library with an InitInjectionMstx, which appends a line to $MSTX_TEST_LOG for all it
 // hears. Built several times under different names and with different habits:
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process with ACL and device 0; every test must give back what it took."""
 import acl
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of Python that streams call: from the thread that serves them, and from the library's own."""
 import os
 import subprocess

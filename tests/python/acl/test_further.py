@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stream configurations, allocators, profiling, dump, versions and the second batch, right and wrong."""
 import ctypes
 

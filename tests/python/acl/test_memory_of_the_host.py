@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Addresses that are not what they are said to be are refused, and never followed."""
 import mmap
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The module, its types and the documented names agree."""
 import ast
 import pathlib

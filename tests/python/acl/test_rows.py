@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every row of the documented table, called as it should be."""
 import mmap
 import os

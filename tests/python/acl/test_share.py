@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two processes share memory, by handle and by key, with both ways of starting the other one."""
 import multiprocessing
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A call that blocks lets other threads run: shown by a handshake, which would never end otherwise."""
 import threading
 

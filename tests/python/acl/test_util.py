@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes, arrays and addresses of host memory."""
 import acl
 import numpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every documented function called wrongly: TypeError for types, a code that explains itself for values."""
 import inspect
 import re

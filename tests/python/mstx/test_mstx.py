@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The module mstx, with real tools that write down what they hear."""
 import os
 import pathlib

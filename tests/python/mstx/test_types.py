@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The module mstx and its types agree."""
 import ast
 import pathlib

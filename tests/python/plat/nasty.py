@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that nobody should pass, and calls of everything that has a name: for tests that want exceptions and no crashes."""
 import inspect
 

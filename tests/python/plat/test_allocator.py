@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry pair for torch_npu, as a framework calls it and as a class; arrays that go to the device and back."""
 import ctypes
 import doctest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plat.check: findings as objects, with the lines of Python, in exactly the part of the program that was checked."""
 import os
 import pickle

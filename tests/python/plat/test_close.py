@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Closing: it waits for streams, in the right order, from any thread, once. Nothing here depends on which thread is faster: a
 function that blocks a stream is let go by the very call that is expected."""
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page about Python, as a user runs it: every snippet by itself, in a folder of its own."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures: what is there is drawn, once and where it lies, as SVG that any viewer reads."""
 import xml.etree.ElementTree as xml
 

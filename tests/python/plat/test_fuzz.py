@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sequences of calls with values that make no sense, on things that may be closed: every answer is a value or an exception, and
 afterwards all memory is back. A crash ends the test's process, which is a failure too."""
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the host may touch device memory, Python sees it without a copy."""
 import numpy
 import plat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random programs of ranges, memory and mappings, against a model of what must be held and what must be read."""
 import numpy
 import plat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package plat: ownership, errors, data, and everything given back."""
 import ast
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pytest --plat-check, run by pytest in processes of their own."""
 import pytest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything that plat/pool.h has, from Python."""
 import gc
 import re

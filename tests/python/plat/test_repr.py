@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What things say of themselves, and the version of the package."""
 import re
 

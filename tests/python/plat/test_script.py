@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts as users write them, run as users run them."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory goes through a queue to another process, started in either way."""
 import multiprocessing
 

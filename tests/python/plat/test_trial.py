@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trial of allocators: a good one gets through, and each kind of bad one is caught. This process never initialises ACL itself."""
 import plat
 import pytest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that is cancelled ends between calls, never inside one: whatever a call has begun, it finishes.
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes of types, half floats, and records of buffers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two compilations of layout_checks.inc. Each returns how many result codes are wrong.
 #pragma once
 

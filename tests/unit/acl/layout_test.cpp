@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler has checked layouts and enumerators; here the codes, which C does not count as constants.
 #include <gtest/gtest.h>
 

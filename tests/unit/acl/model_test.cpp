@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random calls, legal and illegal, against the library and against the reference model: the same verdict
 // after each, the same accounts, and at the end the same answers to every question.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The overflow switch of streams: kept for each, and checked in the documented order.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PLAT_CHECK=secondary: what pools register through mstx is held against the rules for segments.
 #include <gtest/gtest.h>
 #include <unistd.h>

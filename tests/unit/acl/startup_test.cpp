@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What clients call at start-up: versions, the log, and choices that nothing is behind.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the calls say of streams and events: numbers, priorities, flags, what is left; and of bad handles.
 #include <gtest/gtest.h>
 

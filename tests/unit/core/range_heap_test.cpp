@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The heap against a map of bytes: what it hands out, what it says is backed, and what it says could move.
 #include "core/range_heap.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joining a machine whose files were treated badly, or with limits that are in the way.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

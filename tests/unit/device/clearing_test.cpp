@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that a process was clearing when it was stopped.
 #include <gtest/gtest.h>
 #include <signal.h>

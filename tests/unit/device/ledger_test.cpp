@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ledger of one device, used by one process: accounting is exact, whatever the order.
 #include "device/ledger.h"
 

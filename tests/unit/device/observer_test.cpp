@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking at a device from outside, and removing what nobody uses. Here the process looks at itself; the
 // tests of the plat command do it with other processes.
 #include "device/observer.h"

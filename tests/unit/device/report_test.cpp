@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a broken rule looks like to people and to tools.
 #include "device/report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of a program that does anything: mostly sense, some nonsense, the same ones for the same seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model forgets must not show, and what it keeps must not depend on the length of the trace.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace made by hand, for tests of what reads it.
 #pragma once
 

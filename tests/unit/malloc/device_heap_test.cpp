@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory: sizes, pages, accounting and the mistakes that free can meet.
 #include "malloc/device_heap.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory that the device knows, and that it forgets in time.
 #include "malloc/host_heap.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The range around an address: that of the block, to the end of its last page.
 #include "malloc/locate.h"
 

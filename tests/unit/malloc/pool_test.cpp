@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stream-ordered pools: which freed memory a stream may have again, and what is given back when.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many threads that allocate, copy, check and free, and some that do all of it wrongly.
 #include <gtest/gtest.h>
 

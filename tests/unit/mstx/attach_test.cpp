@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tools that come and go.
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The board's file in a program that does what it likes with its numbers.
 #include <dirent.h>
 #include <fcntl.h>

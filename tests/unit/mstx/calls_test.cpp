@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's calls as the tools hear them.
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clients as they are: pools that report through the memory calls and leave fields unset.
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names, resizing, resetting, initialised memory: to a tool that knows them and to one that does not.
 
 #include "unit/mstx/fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeTool<N>: a tool that keeps books and has handles of its own. Functions of mstx carry no context, hence
 // a type for each tool; a lock makes it fit for threads.
 #pragma once

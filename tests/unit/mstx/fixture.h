@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every test starts with no tool and nothing remembered, and leaves it so.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A short and repeatable run of fuzz_mstx, which a fuzzer runs for longer.
 
 #include <random>

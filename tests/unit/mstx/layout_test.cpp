@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ABI: sizes, offsets, ids and codes that other people's binaries were built with.
 
 #include <gtest/gtest.h>

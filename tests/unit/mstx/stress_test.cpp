@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attaching and detaching a thousand times under load. Each tool checks, with the books it keeps, that it is
 // never told to take back what it was not told of, and at the end that its books agree with what the program
 // holds.

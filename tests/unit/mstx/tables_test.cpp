@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables that a tool gets: counts, the NULL at both ends, and the place where a store one past the end
 // does no harm.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of control groups, read from trees that look like those of machines with version 1, 2, and both.
 #include "os/control_groups.h"
 

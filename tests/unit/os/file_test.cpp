@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of this user's alone, and byte locks between processes.
 #include "os/file.h"
 

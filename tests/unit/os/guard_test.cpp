@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of memory that is not there fail, those of memory that is there are what memcpy does.
 #include "os/guard.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address space, pages, and what is left of the machine.
 #include "os/memory.h"
 

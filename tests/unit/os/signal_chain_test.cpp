@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes to the program behind our handler is what would have come to it without us.
 #include "os/signal_chain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plat/pool.hpp: owners give back, buffers know their type, containers live in pinned memory.
 #include <plat/pool.hpp>
 

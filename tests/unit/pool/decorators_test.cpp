@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decorators: limits, statistics, guards, traces, and stacks of them.
 #include <cstring>
 #include <fstream>

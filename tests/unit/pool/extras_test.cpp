@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleep, tags, arenas, the KV cache and doors.
 #include <cstring>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a pool without a device: streams that are told how far they are, and pages that are numbers.
 #pragma once
 

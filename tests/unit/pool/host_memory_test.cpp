@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host runs out of memory for the records of a pool: the call says so, and nothing is lost.
 #include <atomic>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frees that no program should make, and device calls that fail where it hurts most.
 #include <cmath>
 #include <cstring>

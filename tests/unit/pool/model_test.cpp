@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random sequences against the naive model, with faults at device calls. The same driver feeds the fuzzer.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pool over a small counting device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pool promises, one sentence a test.
 #include <algorithm>
 #include <chrono>

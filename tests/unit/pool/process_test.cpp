@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A forked child with the pools of its parent. Other threads work on them at the moment of the fork, so that
 // it inherits locks which nobody will ever leave.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pool for compute, media, host and cached memory.
 #include <cstring>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When memory that holds nothing goes back to the device: never, above a watermark, now, after a while.
 #include <random>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules for divided memory: where a segment starts and how much of it is its own, for each call that can
 // own the memory and each product.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pools over a table of operations: a source of the caller's own.
 #include <plat/pool_source.h>
 

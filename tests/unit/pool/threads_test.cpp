@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several threads on one pool; run under ThreadSanitizer too.
 #include <atomic>
 #include <mutex>

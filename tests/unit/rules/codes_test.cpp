@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The codes that hardware gives, written down a second time: tests of the rules take the code from the book,
 // so a slip of the pen there would go unnoticed.
 #include <gtest/gtest.h>

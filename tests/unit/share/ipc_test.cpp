@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of blocks that are freed: nobody imports through them any more, and no other key suffers.
 #include "share/ipc.h"
 

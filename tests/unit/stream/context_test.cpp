@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices and contexts: counts, what a thread's current one is, and what happens to handles that are gone.
 #include "fixture.h"
 

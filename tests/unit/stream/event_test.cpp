@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: records and waits, the three kinds, queries with their rules, time.
 #include "fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the stream tests share: a runtime in one of the three modes, with device 0 set in the test's thread.
 #pragma once
 

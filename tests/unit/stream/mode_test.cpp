@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modes that make runs repeatable, and the setting that chooses them.
 #include "fixture.h"
 

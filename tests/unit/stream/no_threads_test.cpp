@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the system gives no thread, the threads of the client's that wait for streams run their work.
 //
 // Each wait has a time limit that only a hang reaches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about order, and a property test: random graphs of streams and events complete in an order
 // that their dependencies allow, in every mode.
 #include "fixture.h"

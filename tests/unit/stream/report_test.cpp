@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks that a thread of the client's runs.
 #include <stdexcept>
 

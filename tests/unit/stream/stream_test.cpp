@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: order, synchronisation, errors, limits, destruction.
 #include "fixture.h"
 

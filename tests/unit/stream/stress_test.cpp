@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many threads, streams and events at once, with everything that can be destroyed being destroyed. Made for
 // ThreadSanitizer: there is little to assert beyond that nothing hangs and order holds.
 #include "fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which reservation an address belongs to: against a naive list, and while others look.
 #include "vmm/address_space.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread remembers of memory: that it serves again, that it is forgotten in time, and that nobody
 // takes memory down that is in use. Where there is no process barrier, nothing is ever remembered.
 #include "vmm/shortcuts.h"

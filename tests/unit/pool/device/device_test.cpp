@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool over libascendcl.so itself, as its users run it. The host cannot touch device memory, so contents
 // are written and read with aclrtMemcpy, and every step is held against a naive model.
 #include <acl/acl.h>

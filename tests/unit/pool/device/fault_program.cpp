@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "unit/pool/device/fault_program.h"
 
 #include <utility>

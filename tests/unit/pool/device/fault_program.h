@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fixed program over a pool and libascendcl.so, for a process of its own in which one device call fails.
 // Every step that fails is held against what was promised (contents and counts are as before) and tried
 // again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fixed program over a pool, once for each of its device calls: that call fails, and nothing may be lost.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

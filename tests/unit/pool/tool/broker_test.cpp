@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tool hears that knows Plat's extension of mstx: names, sizes, resets. It attaches through
 // libms_tools_ext.so.
 #include <set>

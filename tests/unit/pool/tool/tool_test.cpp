@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tool of mstx hears of a pool. The program is the tool itself: one that exports this symbol is found
 // when no other is named.
 #include "pool/tool_batch.h"
