@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/daemon.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "os/memory.h"
+#include "os/process.h"
+#include "os/uncancelled.h"
+#include "rules/rules.h"
+
+namespace plat::fabric {
+
+namespace {
+
+constexpr uint64_t kRingBytes = kBuffers * kBufferBytes;
+// The daemon notices first, and says more.
+constexpr uint32_t kGraceMs = 1000;
+
+}  // namespace
+
+RuleId import_rule(Cause cause) {
+  switch (cause) {
+    case Cause::NoServer:
+      return RuleId::FabricServer;
+    case Cause::Untrusted:
+      return RuleId::FabricTrust;
+    case Cause::Version:
+      return RuleId::FabricVersion;
+    case Cause::Unknown:
+      return RuleId::ShareUnknown;
+    case Cause::KeyPrivate:
+      return RuleId::FabricKeyPrivate;
+    case Cause::KeyExpired:
+      return RuleId::FabricKeyExpired;
+    case Cause::KeyForeign:
+      return RuleId::FabricKeyForeign;
+    case Cause::Full:
+      return RuleId::FabricFull;
+    case Cause::Timeout:
+      return RuleId::FabricSlow;
+    default:
+      return RuleId::FabricPeer;
+  }
+}
+
+Daemon::Channel::~Channel() {
+  if (buffers != nullptr) os::unmap(buffers, kRingBytes);
+}
+
+Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where) {
+  const os::Uncancelled wait;
+  std::shared_ptr<Daemon> made(new Daemon(where));
+  made->socket_ = os::connect_to(where.socket);
+  if (!made->socket_)
+    return fail(RuleId::FabricDaemon, "shareableHandle", "nobody answers at {}: {}", where.socket,
+                std::strerror(errno));
+  made->remember(made->socket_.get());
+  const os::SocketPeer who = os::peer_of(made->socket_.get()).value_or(os::SocketPeer{0, UINT32_MAX});
+  if (who.user != os::user_id())
+    return fail(RuleId::FabricDaemon, "shareableHandle", "{} belongs to user {}, not to {}", where.socket,
+                who.user, os::user_id());
+  made->pid_ = who.pid;
+  Request hello;
+  hello.ask = Ask::Hello;
+  PLAT_ASSIGN(reply, made->ask(hello));
+  made->session_ = reply.session;
+  return made;
+}
+
+Daemon::~Daemon() = default;
+
+// The daemon is gone, or stopped: what it had of ours is lost with it.
+Error Daemon::lost(RuleId rule, std::string_view doing) {
+  alive_.store(false, std::memory_order_release);
+  return Error{rule, "", fmt::format("the daemon of this server (pid {}) {}", pid_, doing)};
+}
+
+Result<Reply> Daemon::ask(const Request& request) {
+  const std::lock_guard lock(asking_);
+  Reply reply;
+  std::string text;
+  if (!is_alive() || !send(socket_.get(), request))
+    return forward(lost(RuleId::FabricDaemon, "has ended since the last import"));
+  const int wait_ms = static_cast<int>(where_.deadline_ms + kGraceMs);
+  switch (receive(socket_.get(), reply, text, wait_ms)) {
+    case Got::End:
+      return forward(lost(RuleId::FabricDaemon, "ended before it answered"));
+    case Got::Nothing:
+      return forward(lost(RuleId::FabricSlow, fmt::format("did not answer in {} ms", wait_ms)));
+    case Got::Message:
+      break;
+  }
+  if (reply.version != kWireVersion)
+    return fail(RuleId::FabricVersion, "shareableHandle",
+                "the daemon (pid {}) speaks version {}, this library {}", pid_, reply.version, kWireVersion);
+  if (reply.cause != Cause::None) return forward(Error{import_rule(reply.cause), "shareableHandle", text});
+  return reply;
+}
+
+Result<Reply> Daemon::import(const Wanted& wanted) {
+  const os::Uncancelled wait;
+  Request request;
+  request.ask = Ask::Import;
+  request.deadline_ms = where_.deadline_ms;
+  request.server = wanted.server;
+  request.share = wanted.share;
+  request.secret = wanted.secret;
+  return ask(request);
+}
+
+void Daemon::release(uint64_t import) {
+  const os::Uncancelled wait;
+  Request request;
+  request.ask = Ask::Release;
+  request.import = import;
+  // Whoever does not hear it has taken the memory back by itself.
+  (void)ask(request);
+}
+
+// -- Channels
+
+Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel() {
+  auto channel = std::make_unique<Channel>();
+  channel->socket = os::connect_to(where_.socket);
+  Request hello;
+  hello.ask = Ask::Hello;
+  hello.session = session_;
+  Reply reply;
+  std::string text;
+  os::Fd file;
+  if (!channel->socket || !send(channel->socket.get(), hello))
+    return forward(lost(RuleId::FabricLost, "has ended"));
+  remember(channel->socket.get());
+  const auto got =
+      receive(channel->socket.get(), reply, text, static_cast<int>(where_.deadline_ms + kGraceMs), &file);
+  if (got != Got::Message || reply.cause != Cause::None || !file) {
+    forget(channel->socket.get());
+    return forward(lost(RuleId::FabricLost, got == Got::Nothing ? "does not answer"
+                                            : got == Got::End   ? "has ended"
+                                                                : text));
+  }
+  channel->buffers = os::map_shared(file.get(), 0, kRingBytes);
+  if (channel->buffers == nullptr) {
+    forget(channel->socket.get());
+    return fail(RuleId::OutOfHostMemory, "", "no addresses for buffers: {}", std::strerror(errno));
+  }
+  return channel;
+}
+
+Result<std::unique_ptr<Daemon::Channel>> Daemon::take_channel() {
+  if (!is_alive())
+    return forward(lost(RuleId::FabricLost, "through which the memory was imported, has ended"));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto channel = std::move(idle_.back());
+      idle_.pop_back();
+      return channel;
+    }
+  }
+  return open_channel();
+}
+
+void Daemon::give_back(std::unique_ptr<Channel> channel) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(channel));
+}
+
+// Bytes go in pieces of a buffer's size, the last one less; the piece at a place of the copy has the buffer
+// that follows from the place. The channel is returned when everything on it was answered; else it is closed,
+// and what comes late meets nobody.
+class Daemon::Copy {
+ public:
+  Copy(Daemon& daemon, std::unique_ptr<Channel> channel, Ask what, uint64_t import)
+      : daemon_(daemon), channel_(std::move(channel)) {
+    request_.ask = what;
+    request_.import = import;
+    request_.deadline_ms = daemon.where_.deadline_ms;
+  }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+  ~Copy() {
+    if (under_way_ == 0)
+      daemon_.give_back(std::move(channel_));
+    else
+      daemon_.forget(channel_->socket.get());
+  }
+
+  std::byte* piece_at(uint64_t at) const { return channel_->buffers + buffer_at(at) * kBufferBytes; }
+
+  // Asks for the piece at this place, which is so far behind the beginning of the import.
+  Result<> ask_for(uint64_t at, uint64_t offset, uint64_t size_bytes) {
+    request_.buffer = buffer_at(at);
+    request_.offset = offset;
+    request_.size_bytes = size_bytes;
+    if (!send(channel_->socket.get(), request_))
+      return forward(daemon_.lost(RuleId::FabricLost, "has ended"));
+    busy_[request_.buffer] = true;
+    under_way_ += 1;
+    return {};
+  }
+
+  // Until what was asked for last with the buffer of this place is answered.
+  Result<> wait_for(uint64_t at) {
+    while (busy_[buffer_at(at)]) PLAT_TRY(take_answer());
+    return {};
+  }
+  Result<> wait_for_all() {
+    while (under_way_ > 0) PLAT_TRY(take_answer());
+    return {};
+  }
+
+ private:
+  static uint32_t buffer_at(uint64_t at) { return static_cast<uint32_t>(at / kBufferBytes % kBuffers); }
+
+  Result<> take_answer() {
+    const char* const doing = request_.ask == Ask::Write ? "a write to" : "a read of";
+    const uint32_t wait_ms = daemon_.where_.deadline_ms + kGraceMs;
+    Reply reply;
+    std::string text;
+    switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms))) {
+      case Got::End:
+        return forward(daemon_.lost(RuleId::FabricLost, fmt::format("ended in the middle of {}", doing)));
+      case Got::Nothing:
+        return fail(RuleId::FabricTimeout, "",
+                    "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,
+                    wait_ms, doing, request_.import);
+      case Got::Message:
+        break;
+    }
+    if (reply.cause != Cause::None || reply.buffer >= kBuffers || !busy_[reply.buffer])
+      return forward(
+          Error{reply.cause == Cause::Timeout ? RuleId::FabricTimeout : RuleId::FabricGone, "", text});
+    busy_[reply.buffer] = false;
+    under_way_ -= 1;
+    return {};
+  }
+
+  Daemon& daemon_;
+  std::unique_ptr<Channel> channel_;
+  Request request_;
+  std::array<bool, kBuffers> busy_{};
+  uint32_t under_way_ = 0;
+};
+
+Result<> Daemon::write(uint64_t import, uint64_t offset, uint64_t size_bytes,
+                       const vmm::Remote::Source& source) {
+  const os::Uncancelled wait;
+  PLAT_ASSIGN(channel, take_channel());
+  Copy copy(*this, std::move(channel), Ask::Write, import);
+  Result<> made;
+  for (uint64_t at = 0; at < size_bytes; at += kBufferBytes) {
+    const uint64_t size = std::min(kBufferBytes, size_bytes - at);
+    PLAT_TRY(copy.wait_for(at));
+    made = source(copy.piece_at(at), size, at);
+    if (!made) break;
+    PLAT_TRY(copy.ask_for(at, offset + at, size));
+  }
+  PLAT_TRY(copy.wait_for_all());
+  return made;
+}
+
+Result<> Daemon::read(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Sink& sink) {
+  const os::Uncancelled wait;
+  PLAT_ASSIGN(channel, take_channel());
+  Copy copy(*this, std::move(channel), Ask::Read, import);
+  Result<> taken;
+  uint64_t asked = 0;
+  for (uint64_t at = 0; at < size_bytes && taken; at += kBufferBytes) {
+    for (; asked < size_bytes && asked - at < kRingBytes; asked += kBufferBytes)
+      PLAT_TRY(copy.ask_for(asked, offset + asked, std::min(kBufferBytes, size_bytes - asked)));
+    PLAT_TRY(copy.wait_for(at));
+    taken = sink(copy.piece_at(at), std::min(kBufferBytes, size_bytes - at), at);
+  }
+  PLAT_TRY(copy.wait_for_all());
+  return taken;
+}
+
+// -- Fork
+
+void Daemon::remember(int socket) {
+  for (auto& place : sockets_) {
+    int vacant = 0;
+    if (place.compare_exchange_strong(vacant, socket + 1)) return;
+  }
+}
+
+void Daemon::forget(int socket) {
+  for (auto& place : sockets_) {
+    int own = socket + 1;
+    if (place.compare_exchange_strong(own, 0)) return;
+  }
+}
+
+void Daemon::abandon_in_child() {
+  alive_.store(false, std::memory_order_release);
+  for (auto& place : sockets_)
+    if (const int socket = place.exchange(0); socket != 0) os::close_number(socket - 1);
+}
+
+}  // namespace plat::fabric

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Daemon: this process's side of the talk with the fabric daemon of its server.
+//
+// Nothing happens before the first import. Then one connection asks and answers for the whole process, and
+// others, at most one for each copy that runs at the same moment, move memory through buffers that they share
+// with the daemon. The daemon never touches memory of the program. What was imported belongs to this life of
+// the daemon: when it ends, so do all imports. No thread; calls wait at most for the deadline.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/message.h"
+#include "vmm/remote.h"
+
+namespace plat::fabric {
+
+inline constexpr uint32_t kDefaultDeadlineMs = 10000;
+
+// The rule that an import breaks for this cause.
+RuleId import_rule(Cause cause);
+
+class Daemon : public std::enable_shared_from_this<Daemon> {
+ public:
+  struct Where {
+    std::string socket;  // path
+    uint32_t deadline_ms = kDefaultDeadlineMs;
+  };
+  static Result<std::shared_ptr<Daemon>> connect(const Where& where);
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon();
+
+  // Whether it answered so far.
+  bool is_alive() const { return alive_.load(std::memory_order_acquire); }
+
+  struct Wanted {
+    uint32_t server = 0;
+    uint64_t share = 0;
+    uint64_t secret = 0;
+  };
+  Result<Reply> import(const Wanted& wanted);
+  void release(uint64_t import);
+  Result<> write(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Source& source);
+  Result<> read(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Sink& sink);
+
+  // After fork: the connections are the parent's. Async-signal-safe.
+  void abandon_in_child();
+
+ private:
+  explicit Daemon(Where where) : where_(std::move(where)) {}
+
+  // One connection that moves memory.
+  struct Channel {
+    os::Fd socket;
+    std::byte* buffers = nullptr;
+    ~Channel();
+  };
+  class Copy;  // one on its way, with a channel for as long as it takes
+  Result<std::unique_ptr<Channel>> open_channel();
+  Result<std::unique_ptr<Channel>> take_channel();
+  void give_back(std::unique_ptr<Channel> channel);
+  Result<Reply> ask(const Request& request);
+  Error lost(RuleId rule, std::string_view doing);
+  // So that a child can close them without any lock.
+  void remember(int socket);
+  void forget(int socket);
+
+  const Where where_;
+  int32_t pid_ = 0;  // of the daemon, for messages
+  uint64_t session_ = 0;
+  std::atomic<bool> alive_{true};
+  std::mutex asking_;  // one question at a time
+  os::Fd socket_;
+  std::mutex mutex_;  // guards the channels that nobody uses
+  std::vector<std::unique_ptr<Channel>> idle_;
+  static constexpr size_t kMaxSockets = 256;
+  std::array<std::atomic<int>, kMaxSockets> sockets_{};  // number + 1
+};
+
+}  // namespace plat::fabric

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/message.h"
+
+namespace plat::fabric {
+
+namespace {
+
+template <class Message>
+std::span<std::byte> bytes_of(Message& message) {
+  return std::as_writable_bytes(std::span(&message, 1));
+}
+
+}  // namespace
+
+Got receive(int socket, Request& request, int timeout_ms) {
+  size_t size = 0;
+  const Got got = os::receive_packet(socket, bytes_of(request), {}, timeout_ms, size, nullptr);
+  return got == Got::Message && size != sizeof request ? Got::End : got;
+}
+
+Got receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file) {
+  text.resize(kLongestText);
+  size_t size = 0;
+  const Got got = os::receive_packet(socket, bytes_of(reply), std::as_writable_bytes(std::span(text)),
+                                     timeout_ms, size, file);
+  text.resize(size < sizeof reply ? 0 : size - sizeof reply);
+  return got == Got::Message && size < sizeof reply ? Got::End : got;
+}
+
+bool send(int socket, const Request& request) {
+  return os::send_packet(socket, std::as_bytes(std::span(&request, 1)), {}, -1);
+}
+
+bool send(int socket, const Reply& reply, std::string_view text, int file) {
+  return os::send_packet(socket, std::as_bytes(std::span(&reply, 1)),
+                         std::as_bytes(std::span(text.substr(0, kLongestText))), file);
+}
+
+}  // namespace plat::fabric

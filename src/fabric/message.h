@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of wire.h, sent and received whole.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fabric/wire.h"
+#include "os/packets.h"
+
+namespace plat::fabric {
+
+using os::Got;
+
+// `timeout_ms` -1: for ever. A message that is too short is the end: the other side is none of ours.
+Got receive(int socket, Request& request, int timeout_ms);
+Got receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file = nullptr);
+
+// False when the other side is gone.
+bool send(int socket, const Request& request);
+bool send(int socket, const Reply& reply, std::string_view text, int file = -1);
+
+}  // namespace plat::fabric

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/servers.h"
+
+#include "device/report.h"
+#include "fabric/disturbed.h"
+#include "fabric/start.h"
+#include "rules/rules.h"
+
+namespace plat::fabric {
+
+namespace {
+
+class Block final : public vmm::Remote {
+ public:
+  Block(std::shared_ptr<Daemon> daemon, const Reply& imported, uint32_t server, uint32_t deadline_ms)
+      : daemon_(std::move(daemon)), imported_(imported), server_(server), deadline_ms_(deadline_ms) {}
+  ~Block() override { daemon_->release(imported_.import); }
+
+  Result<> write(uint64_t offset, uint64_t size_bytes, const Source& source) const override {
+    if (const auto disturbed = Disturbed::next(server_, deadline_ms_))
+      return disturbed->write(size_bytes, source, [&](uint64_t size, const Source& from) {
+        return daemon_->write(imported_.import, offset, size, from);
+      });
+    return daemon_->write(imported_.import, offset, size_bytes, source);
+  }
+  Result<> read(uint64_t offset, uint64_t size_bytes, const Sink& sink) const override {
+    if (const auto disturbed = Disturbed::next(server_, deadline_ms_))
+      return disturbed->read(size_bytes, sink, [&](uint64_t size, const Sink& to) {
+        return daemon_->read(imported_.import, offset, size, to);
+      });
+    return daemon_->read(imported_.import, offset, size_bytes, sink);
+  }
+  Properties properties() const override {
+    return {static_cast<aclrtMemAttr>(imported_.attribute),
+            static_cast<aclrtMemLocationType>(imported_.location_type), imported_.location_id};
+  }
+  uint32_t server() const override { return server_; }
+
+ private:
+  const std::shared_ptr<Daemon> daemon_;
+  const Reply imported_;
+  const uint32_t server_;
+  const uint32_t deadline_ms_;
+};
+
+Error blame_handle(Error error) {
+  if (error.parameter.empty()) error.parameter = "shareableHandle";
+  return error;
+}
+
+// Whatever a server answers is looked at before it is used.
+Result<> check_answer(const Reply& answer, uint32_t server) {
+  const bool is_known = answer.location_type == ACL_MEM_LOCATION_TYPE_DEVICE ||
+                        answer.location_type == ACL_MEM_LOCATION_TYPE_HOST;
+  if (answer.size_bytes != 0 && answer.size_bytes % core::kPageBytes == 0 && is_known) return {};
+  return fail(RuleId::FabricPeer, "", "server {} answered with {} bytes at a place of kind {}", server,
+              answer.size_bytes, answer.location_type);
+}
+
+}  // namespace
+
+Servers::Servers(const device::Config& config)
+    : where_{socket_path(config.directory, config.node), config.fabric_deadline_ms},
+      may_start_(!device::setting("fabric").value_or("").empty()) {}
+
+Result<std::shared_ptr<Daemon>> Servers::daemon() {
+  const std::lock_guard lock(mutex_);
+  if (daemon_ && daemon_->is_alive()) return daemon_;
+  auto met = Daemon::connect(where_);
+  if (!met && may_start_ && met.error().rule == RuleId::FabricDaemon) {
+    PLAT_TRY(start_daemon(daemon_beside_library(), where_.socket, kStartMs));
+    met = Daemon::connect(where_);
+  }
+  PLAT_ASSIGN(connected, std::move(met));
+  in_child_.store(connected.get(), std::memory_order_release);
+  daemon_ = std::move(connected);
+  return daemon_;
+}
+
+Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::FabricHandle& handle,
+                                                   uint32_t device) {
+  PLAT_ASSIGN(first, daemon());
+  const Daemon::Wanted wanted{handle.server, handle.share, handle.key};
+  auto imported = first->import(wanted);
+  std::shared_ptr<Daemon> used = first;
+  // A daemon that was started again is another one; it is not this call's fault.
+  if (!imported && !first->is_alive() && imported.error().rule == RuleId::FabricDaemon) {
+    PLAT_ASSIGN(second, daemon());
+    used = second;
+    imported = used->import(wanted);
+  }
+  if (!imported) return forward(blame_handle(imported.error()));
+  // From here on whoever fails lets go of the memory.
+  auto block = std::make_shared<Block>(used, *imported, handle.server, where_.deadline_ms);
+  Result<> sound;
+  if (const auto disturbed = Disturbed::next(handle.server, where_.deadline_ms))
+    sound = disturbed->import(*imported);
+  if (sound) sound = check_answer(*imported, handle.server);
+  if (!sound) return forward(blame_handle(sound.error()));
+  const auto attribute = static_cast<aclrtMemAttr>(imported->attribute);
+  const std::lock_guard lock(vmm.mutex());
+  vmm::PhysicalHandle made;
+  uint32_t index = 0;
+  vmm::Physical* physical = vmm.handles().add(made, index);
+  if (physical == nullptr)
+    return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", vmm.handles().live());
+  physical->remote = std::move(block);
+  physical->remote_device = device;
+  physical->size_bytes = imported->size_bytes;
+  physical->page_bytes = vmm::is_giant(attribute) ? vmm::kGiantPageBytes : core::kPageBytes;
+  physical->imported = true;
+  physical->share_number = handle.share;
+  physical->extra_access = uint64_t{1} << device;
+  return made;
+}
+
+void Servers::exported() {
+  if (!may_start_ || cannot_start_.load(std::memory_order_relaxed)) return;
+  const auto started = start_daemon(daemon_beside_library(), where_.socket, kStartMs);
+  if (started) return;
+  cannot_start_.store(true, std::memory_order_relaxed);
+  report::warning(
+      fmt::format("other servers cannot import what is exported here: {}", started.error().detail));
+}
+
+void Servers::abandon_in_child() {
+  if (Daemon* inherited = in_child_.load(std::memory_order_acquire)) inherited->abandon_in_child();
+}
+
+}  // namespace plat::fabric

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/start.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/text.h"
+#include "os/detached.h"
+#include "os/packets.h"
+#include "os/process.h"
+#include "os/uncancelled.h"
+#include "rules/rules.h"
+
+namespace plat::fabric {
+
+namespace {
+
+constexpr const char* kProgram = "plat-fabricd";
+
+bool answers(const std::string& socket) { return static_cast<bool>(os::connect_to(socket)); }
+
+template <class... Args>
+auto refused(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(RuleId::FabricDaemon, "", format, std::forward<Args>(args)...);
+}
+
+// One starter at a time: the others find what it started.
+Result<os::Fd> take_turn(const std::string& socket, uint64_t end_ns) {
+  os::Fd turn = os::open_private_file(socket + ".start", true);
+  if (!turn) return refused("{}.start: {}", socket, std::strerror(errno));
+  while (os::try_lock_byte(turn.get(), 0) != 0) {
+    if (os::monotonic_nanoseconds() > end_ns) return refused("another process is starting the daemon");
+    os::sleep_microseconds(2000);
+  }
+  return turn;
+}
+
+}  // namespace
+
+std::string daemon_beside_library() {
+  // PREFIX/lib64/libascendcl.so
+  const std::filesystem::path library = os::own_library_path();
+  return (library.parent_path().parent_path() / "bin" / kProgram).string();
+}
+
+std::string daemon_beside(const std::string& program) {
+  return (std::filesystem::path(program).parent_path() / kProgram).string();
+}
+
+Result<> start_daemon(const std::string& program, const std::string& socket, uint32_t deadline_ms) {
+  const os::Uncancelled wait;
+  if (answers(socket)) return {};
+  if (!os::file_exists(program))
+    return refused(
+        "there is no {}: the package plat-fabric has it (a build has it after scripts/setup.sh fabric)",
+        program);
+  const std::string directory = std::filesystem::path(socket).parent_path().string();
+  if (const int error = os::make_private_directory(directory); error != 0)
+    return refused("directory {}: {}", directory, std::strerror(error));
+  const uint64_t end_ns = os::monotonic_nanoseconds() + uint64_t{deadline_ms} * 1000000;
+  PLAT_ASSIGN(turn, take_turn(socket, end_ns));
+  if (answers(socket)) return {};
+  const std::string log = socket + ".log";
+  // One of libfabric's libraries would take over signal handlers, and half a second for it. What is loaded
+  // into the program, such as a recorder, is none of the daemon's.
+  const os::Fd daemon = os::start_detached(
+      {program, "serve"}, {{"IPATH_NO_BACKTRACE", "1"}, {"LD_PRELOAD", ""}, {"PLAT_FAULT", ""}}, log);
+  if (!daemon) return refused("{}: {}", program, std::strerror(errno));
+  while (os::monotonic_nanoseconds() < end_ns) {
+    if (answers(socket)) return {};
+    if (os::has_ended(daemon, 5))
+      return refused("the daemon did not start: {}",
+                     trim(visible_lines(os::read_small_file(log).value_or(""))));
+  }
+  return refused("the daemon did not start in {} ms; {} may say why", deadline_ms, log);
+}
+
+}  // namespace plat::fabric

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channel: moves memory for one connection of a process.
+#pragma once
+
+#include <array>
+
+#include "fabricd/sessions.h"
+
+namespace plat::fabricd {
+
+class Channel {
+ public:
+  Channel(int socket, std::shared_ptr<Session> session, Link::Memory buffers)
+      : socket_(socket), session_(std::move(session)), buffers_(buffers) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Until the process closes it, or its session ends.
+  void serve();
+
+ private:
+  struct Slot {
+    Link::Operation operation;  // first: libfabric gives back where it is
+    bool busy = false;
+    uint64_t end_ns = 0;
+    uint32_t deadline_ms = 0;
+  };
+  void take(const fabric::Request& request);
+  Outcome<> start(const fabric::Request& request, Slot& slot);
+  Outcome<> use(const Imported& imported, uint32_t deadline_ms);
+  void wait();
+  void answer(size_t buffer, const Trouble& why);
+  // Ends the data connection; whatever was under way has failed.
+  void give_up(const Trouble& why);
+
+  const int socket_;
+  const std::shared_ptr<Session> session_;
+  const Link::Memory buffers_;
+  std::array<Slot, fabric::kBuffers> slots_{};
+  uint32_t busy_ = 0;
+  std::shared_ptr<Peer> peer_;  // that the connection below leads to
+  Peer::Connection connection_;
+};
+
+}  // namespace plat::fabricd

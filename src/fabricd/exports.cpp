@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabricd/exports.h"
+
+#include <cerrno>
+#include <vector>
+
+#include "base/text.h"
+#include "os/memory.h"
+#include "share/shareable.h"
+
+namespace plat::fabricd {
+
+using core::kPageBytes;
+
+namespace {
+constexpr size_t kMaxImports = 65536;  // of one guest
+}
+
+Outcome<device::Bank*> Exports::bank_of(uint64_t share) {
+  const uint32_t device = share::device_of(share);
+  if (device >= node_.config().device_count && device != device::kHostBank)
+    return trouble(Cause::Unknown, "this server has no device {}", device);
+  auto bank = node_.bank(device);
+  if (!bank) return trouble(Cause::Full, "device {} cannot be opened: {}", device, bank.error().detail);
+  return *bank;
+}
+
+// The pages of the block one behind the other.
+Outcome<std::byte*> Exports::view_of(device::Bank& bank, uint32_t block, uint64_t size_bytes) {
+  const uint64_t start = os::reserve_address(0, size_bytes);
+  if (start == 0)
+    return trouble(Cause::Full, "no addresses for {}: {}", format_bytes(size_bytes), std::strerror(errno));
+  auto* view = reinterpret_cast<std::byte*>(start);
+  struct Run {
+    uint64_t first, count, at;
+  };
+  std::vector<Run> runs;
+  uint64_t at = 0;
+  bank.ledger().for_each_page(block, [&](uint32_t page) {
+    if (!runs.empty() && runs.back().first + runs.back().count == page)
+      runs.back().count += 1;
+    else
+      runs.push_back({page, 1, at});
+    at += kPageBytes;
+  });
+  for (const Run& run : runs) {
+    const int error =
+        os::map_at(start + run.at, run.count * kPageBytes, bank.ledger().data_fd(), run.first * kPageBytes);
+    if (error == 0) continue;
+    os::unmap(view, size_bytes);
+    return trouble(Cause::Full, "{} cannot be mapped: {}", format_bytes(size_bytes), std::strerror(error));
+  }
+  return view;
+}
+
+Outcome<Exports::Granted> Exports::grant(Guest guest, uint64_t share, uint64_t secret) {
+  uint64_t has = 0;
+  for (const auto& [device, count] : held_by(guest)) has += count.imports;
+  if (has >= kMaxImports) return trouble(Cause::Full, "it holds {} imports of this server already", has);
+  auto bank = bank_of(share);
+  if (!bank) return pass_on(bank.error());
+  const auto held = share::hold_export(**bank, share, secret);
+  if (!held) return trouble(Cause::Unknown, "{}", held.error().detail);
+  Import made;
+  made.guest = guest;
+  made.bank = *bank;
+  made.block = *held;
+  const device::HandleRecord& record = made.bank->ledger().record(made.block);
+  made.size_bytes = uint64_t{record.page_count} * kPageBytes;
+  // Now, while it can still be refused: a write of another server into memory that the machine does not have
+  // would end the daemon.
+  Result<> committed;
+  made.bank->ledger().for_each_page(made.block, [&](uint32_t page) {
+    if (committed) committed = made.bank->commit(page);
+  });
+  if (!committed) {
+    end(std::move(made));
+    return trouble(Cause::Full, "{}", committed.error().detail);
+  }
+  auto view = view_of(*made.bank, made.block, made.size_bytes);
+  if (!view) {
+    end(std::move(made));
+    return pass_on(view.error());
+  }
+  made.view = *view;
+  auto registered = target_.offer(made.view, made.size_bytes);
+  if (!registered) {
+    end(std::move(made));
+    return pass_on(registered.error());
+  }
+  made.registered = std::move(*registered);
+  Granted granted;
+  granted.size_bytes = made.size_bytes;
+  granted.attribute = record.attribute;
+  granted.location_type = record.location_type;
+  granted.location_id = record.location_id;
+  granted.key = made.registered.key;
+  granted.base = made.registered.base;
+  const std::lock_guard lock(mutex_);
+  granted.import = next_++;
+  imports_.emplace(granted.import, std::move(made));
+  return granted;
+}
+
+void Exports::end(Import import) {
+  import.registered.memory.reset();
+  if (import.view != nullptr) os::unmap(import.view, import.size_bytes);
+  import.bank->release(import.block);
+}
+
+Outcome<> Exports::take_back(Guest guest, uint64_t import) {
+  Import ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = imports_.find(import);
+    if (found == imports_.end() || found->second.guest != guest)
+      return trouble(Cause::Unknown, "there is no import {}", import);
+    ended = std::move(found->second);
+    imports_.erase(found);
+  }
+  end(std::move(ended));
+  return {};
+}
+
+void Exports::drop(Guest guest) {
+  target_.cut_all(guest);
+  std::vector<Import> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = imports_.begin(); at != imports_.end();) {
+      const auto import = at++;
+      if (import->second.guest != guest) continue;
+      ended.push_back(std::move(import->second));
+      imports_.erase(import);
+    }
+  }
+  for (Import& import : ended) end(std::move(import));
+}
+
+std::map<uint32_t, Exports::Count> Exports::held_by(Guest guest) {
+  std::map<uint32_t, Count> held;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, import] : imports_) {
+    if (import.guest != guest) continue;
+    Count& count = held[import.bank->device_number()];
+    count.imports += 1;
+    count.bytes += import.size_bytes;
+  }
+  return held;
+}
+
+}  // namespace plat::fabricd

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabricd/peers.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <chrono>
+
+#include "base/text.h"
+#include "fabricd/keepalive.h"
+#include "os/process.h"
+
+namespace plat::fabricd {
+
+namespace {
+
+constexpr uint32_t kReleaseMs = 2000;
+constexpr uint32_t kCutMs = 500;  // somebody has waited for long already
+
+void limit(grpc::ClientContext& context, uint32_t deadline_ms) {
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
+}
+
+Trouble trouble_of(const rpc::Reply& reply, const std::string& who) {
+  return {static_cast<Cause>(reply.cause()), fmt::format("{}: {}", who, visible(reply.text()))};
+}
+
+}  // namespace
+
+Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, uint32_t server,
+                                          const Place& place, uint32_t deadline_ms) {
+  std::shared_ptr<Peer> peer(new Peer);
+  peer->server_ = server;
+  peer->place_ = place;
+  grpc::ChannelArguments arguments;
+  keep_alive(arguments);
+  arguments.SetSslTargetNameOverride(name_of_server(server));
+  // A connection of its own: another life of the daemon must not be taken for this one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  const auto credentials = grpc::SslCredentials({keys.authority, keys.key, keys.certificate});
+  peer->stub_ = rpc::Fabric::NewStub(grpc::CreateCustomChannel(place.text(), credentials, arguments));
+  rpc::HelloRequest request;
+  request.set_version(kFabricVersion);
+  request.set_server(self.server);
+  request.set_node(self.node);
+  rpc::HelloReply reply;
+  grpc::ClientContext context;
+  limit(context, deadline_ms);
+  if (const grpc::Status status = peer->stub_->Hello(&context, request, &reply); !status.ok())
+    return pass_on(peer->explain(status, deadline_ms));
+  if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), peer->describe()));
+  peer->node_ = visible(reply.node());
+  peer->token_ = reply.token();
+  peer->data_port_ = reply.data_port();
+  peer->heard();
+  rpc::WatchRequest watch;
+  watch.set_token(peer->token_);
+  peer->watch_ = peer->stub_->Watch(&peer->watching_, watch);
+  peer->watch_->WaitForInitialMetadata();  // from now on it keeps things for us
+  peer->alive_.store(true, std::memory_order_release);
+  peer->watcher_ = std::thread(&Peer::watch, peer.get());
+  return peer;
+}
+
+Peer::~Peer() {
+  leave();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void Peer::watch() {
+  rpc::WatchReply nothing;
+  while (watch_->Read(&nothing)) heard();
+  alive_.store(false, std::memory_order_release);
+  watch_->Finish();
+}
+
+void Peer::leave() {
+  alive_.store(false, std::memory_order_release);
+  watching_.TryCancel();
+}
+
+void Peer::heard() { heard_ns_.store(os::monotonic_nanoseconds(), std::memory_order_relaxed); }
+
+double Peer::heard_seconds() const {
+  return static_cast<double>(os::monotonic_nanoseconds() - heard_ns_.load(std::memory_order_relaxed)) / 1e9;
+}
+
+std::string Peer::describe() const {
+  std::string text = fmt::format("server {} ({}", server_, place_.text());
+  if (!node_.empty()) text += fmt::format(", node {}", node_);
+  text += ")";
+  if (heard_ns_.load(std::memory_order_relaxed) != 0)
+    text += fmt::format(", last heard of {:.1f} s ago", heard_seconds());
+  return text;
+}
+
+Peer::Seen Peer::seen() const {
+  return {server_,
+          place_.text(),
+          node_,
+          is_alive(),
+          heard_seconds(),
+          written_.load(std::memory_order_relaxed),
+          read_.load(std::memory_order_relaxed)};
+}
+
+Trouble Peer::explain(const grpc::Status& status, uint32_t deadline_ms) const {
+  const std::string& said = status.error_message();
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
+    return {Cause::Timeout, fmt::format("{} did not answer in {} ms", describe(), deadline_ms)};
+  if (said.find("andshake") != std::string::npos)
+    return {Cause::Untrusted, fmt::format("{}: the two do not trust each other's certificates ({})",
+                                          describe(), visible(said))};
+  return {heard_ns_.load() == 0 ? Cause::Unreachable : Cause::Gone,
+          fmt::format("{}: {}", describe(), visible(said))};
+}
+
+Outcome<rpc::ImportReply> Peer::import(uint64_t share, uint64_t secret, uint32_t deadline_ms) {
+  rpc::ImportRequest request;
+  request.set_token(token_);
+  request.set_share(share);
+  request.set_secret(secret);
+  rpc::ImportReply reply;
+  grpc::ClientContext context;
+  limit(context, deadline_ms);
+  if (const grpc::Status status = stub_->Import(&context, request, &reply); !status.ok()) {
+    // It may have granted what we were not told of: only its end gives that back.
+    leave();
+    return pass_on(explain(status, deadline_ms));
+  }
+  heard();
+  if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), describe()));
+  return reply;
+}
+
+bool Peer::release(uint64_t import) {
+  rpc::ReleaseRequest request;
+  request.set_token(token_);
+  request.set_import(import);
+  rpc::Reply reply;
+  grpc::ClientContext context;
+  limit(context, kReleaseMs);
+  if (is_alive() && stub_->Release(&context, request, &reply).ok()) return true;
+  leave();
+  return false;
+}
+
+Outcome<Peer::Connection> Peer::connect(Link::Memory memory, uint32_t deadline_ms) {
+  rpc::OpenDataRequest request;
+  request.set_token(token_);
+  rpc::OpenDataReply reply;
+  grpc::ClientContext context;
+  limit(context, deadline_ms);
+  if (const grpc::Status status = stub_->OpenData(&context, request, &reply); !status.ok())
+    return pass_on(explain(status, deadline_ms));
+  if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), describe()));
+  Opening opening;
+  opening.connection = reply.connection();
+  if (reply.ticket().size() != opening.ticket.size())
+    return trouble(Cause::Version, "{}: its ticket has {} bytes", describe(), reply.ticket().size());
+  std::memcpy(opening.ticket.data(), reply.ticket().data(), opening.ticket.size());
+  auto link = Link::connect({place_.host, data_port_}, opening, memory, deadline_ms);
+  if (!link) return pass_on({link.error().cause, fmt::format("{}: {}", describe(), link.error().text)});
+  heard();
+  return Connection{std::move(*link), opening.connection};
+}
+
+void Peer::cut(uint64_t connection) {
+  rpc::CutDataRequest request;
+  request.set_token(token_);
+  request.set_connection(connection);
+  rpc::Reply reply;
+  grpc::ClientContext context;
+  limit(context, kCutMs);
+  if (!is_alive() || !stub_->CutData(&context, request, &reply).ok()) leave();
+}
+
+Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_ms) {
+  const auto place = table_.find(server);
+  if (place == table_.end())
+    return trouble(Cause::NoServer, "the table of server {} names {} server(s), and none is {}", self_.server,
+                   table_.size(), server);
+  Known* known = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    known = &known_[server];
+  }
+  const std::lock_guard meeting(known->meeting);
+  std::shared_ptr<Peer> dead;  // goes when no lock of the map is held: its end waits for its thread
+  {
+    const std::lock_guard lock(mutex_);
+    if (known->peer && known->peer->is_alive()) return known->peer;
+    dead = std::move(known->peer);
+  }
+  const auto keys = load_keys(keys_, self_.server);
+  if (!keys) return pass_on(keys.error());
+  auto met = Peer::meet(self_, *keys, server, place->second, deadline_ms);
+  if (!met) return met;
+  const std::lock_guard lock(mutex_);
+  known->peer = *met;
+  return met;
+}
+
+std::vector<Peer::Seen> Peers::seen() {
+  std::vector<Peer::Seen> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [server, known] : known_)
+    if (known.peer) all.push_back(known.peer->seen());
+  return all;
+}
+
+}  // namespace plat::fabricd

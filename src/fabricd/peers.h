@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers: the other servers, as this one calls them.
+//
+// A Peer is one life of another daemon. When its Watch call ends it is dead for good: what was imported from
+// it answers with an error for ever, and the next import makes the acquaintance of whoever is there now.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "fabric.grpc.pb.h"
+#include "fabricd/guests.h"
+#include "fabricd/keys.h"
+#include "fabricd/link.h"
+#include "fabricd/table.h"
+
+namespace plat::fabricd {
+
+class Peer {
+ public:
+  static Outcome<std::shared_ptr<Peer>> meet(const Self& self, const Keys& keys, uint32_t server,
+                                             const Place& place, uint32_t deadline_ms);
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+  ~Peer();
+
+  bool is_alive() const { return alive_.load(std::memory_order_acquire); }
+  // "server 3 (host:port, node b), last heard of 2.1 s ago"
+  std::string describe() const;
+  uint32_t server() const { return server_; }
+
+  Outcome<rpc::ImportReply> import(uint64_t share, uint64_t secret, uint32_t deadline_ms);
+  // False when it did not answer.
+  bool release(uint64_t import);
+
+  struct Connection {
+    std::unique_ptr<Link> link;
+    uint64_t number = 0;
+  };
+  Outcome<Connection> connect(Link::Memory memory, uint32_t deadline_ms);
+  // After it nothing that was under way lands there any more: if it cannot be told to stop, it is left, and
+  // stops by itself.
+  void cut(uint64_t connection);
+  // Ends the acquaintance; it takes back all that was imported.
+  void leave();
+
+  void count(uint64_t bytes, bool is_write) {
+    (is_write ? written_ : read_).fetch_add(bytes, std::memory_order_relaxed);
+    heard();
+  }
+  struct Seen {
+    uint32_t server = 0;
+    std::string address;
+    std::string node;
+    bool connected = false;
+    double heard_seconds = 0;  // since then
+    uint64_t written_bytes = 0;
+    uint64_t read_bytes = 0;
+  };
+  Seen seen() const;
+
+ private:
+  Peer() = default;
+  void watch();
+  void heard();
+  double heard_seconds() const;
+  // Of a call that failed.
+  Trouble explain(const grpc::Status& status, uint32_t deadline_ms) const;
+
+  uint32_t server_ = 0;
+  Place place_;
+  std::string node_;
+  uint64_t token_ = 0;
+  uint32_t data_port_ = 0;
+  std::unique_ptr<rpc::Fabric::Stub> stub_;
+  grpc::ClientContext watching_;
+  std::unique_ptr<grpc::ClientReader<rpc::WatchReply>> watch_;
+  std::thread watcher_;
+  std::atomic<bool> alive_{false};
+  std::atomic<uint64_t> heard_ns_{0};
+  std::atomic<uint64_t> written_{0};
+  std::atomic<uint64_t> read_{0};
+};
+
+class Peers {
+ public:
+  Peers(Self self, std::string keys, Table table)
+      : self_(std::move(self)), keys_(std::move(keys)), table_(std::move(table)) {}
+
+  Outcome<std::shared_ptr<Peer>> reach(uint32_t server, uint32_t deadline_ms);
+  std::vector<Peer::Seen> seen();
+
+ private:
+  struct Known {
+    std::mutex meeting;  // held while it is called for the first time
+    std::shared_ptr<Peer> peer;
+  };
+
+  const Self self_;
+  const std::string keys_;  // directory; read at every meeting, so that new certificates count
+  const Table table_;
+  std::mutex mutex_;  // guards the map, and the pointers in it
+  std::map<uint32_t, Known> known_;
+};
+
+}  // namespace plat::fabricd

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabricd/provider.h"
+
+#include "device/config.h"
+
+namespace plat::fabricd {
+
+Outcome<Info> find_provider(const std::string& host, const std::string& port, uint64_t flags) {
+  const Info hints(fi_allocinfo());
+  if (hints == nullptr) return trouble(Cause::Full, "libfabric has no memory");
+  hints->caps = FI_MSG | FI_RMA;
+  hints->ep_attr->type = FI_EP_MSG;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_SAFE;
+  hints->fabric_attr->prov_name = strdup("tcp");
+  hints->addr_format = FI_FORMAT_UNSPEC;
+  fi_info* found = nullptr;
+  const int error = fi_getinfo(FI_VERSION(1, 17), host.c_str(), port.c_str(), flags, hints.get(), &found);
+  if (error != 0)
+    return trouble(Cause::Unreachable, "libfabric has no way to {}:{}: {}", host, port, fi_text(error));
+  return Info(found);
+}
+
+}  // namespace plat::fabricd

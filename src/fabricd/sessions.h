@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions: the processes of this server that use memory of others.
+//
+// A process has one connection that asks (its end is the end of the session: the process died, or was
+// killed, and all it imported is released) and further ones that move memory, each with buffers of its own
+// and served by a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "fabricd/peers.h"
+#include "os/file.h"
+
+namespace plat::fabricd {
+
+struct Imported {
+  std::shared_ptr<Peer> peer;
+  uint64_t import = 0;  // as the peer calls it
+  uint64_t size_bytes = 0;
+  uint64_t key = 0;
+  uint64_t base = 0;
+};
+
+class Session {
+ public:
+  Session(uint64_t id, int32_t pid) : id_(id), pid_(pid) {}
+
+  uint64_t id() const { return id_; }
+  int32_t pid() const { return pid_; }
+
+  Outcome<fabric::Reply> import(Peers& peers, const fabric::Request& request);
+  Outcome<> release(uint64_t import);
+  Outcome<Imported> find(uint64_t import);
+
+  // A connection that moves memory comes and goes. False: the session has ended.
+  bool add_channel(int socket);
+  void remove_channel(int socket);
+  bool has_ended() const { return ended_.load(std::memory_order_acquire); }
+  // Waits for the channels, and gives everything back.
+  void end();
+
+  struct Seen {
+    int32_t pid = 0;
+    std::string name;
+    uint64_t imports = 0;
+    uint64_t bytes = 0;
+  };
+  Seen seen();
+
+ private:
+  const uint64_t id_;
+  const int32_t pid_;
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<int> channels_;
+  std::map<uint64_t, Imported> imports_;
+  uint64_t next_ = 1;
+};
+
+class Sessions {
+ public:
+  // Makes of the processes what a question for the status is answered with.
+  using Status = std::function<std::string(const std::vector<Session::Seen>&)>;
+  Sessions(Peers& peers, Status status) : peers_(peers), status_(std::move(status)) {}
+
+  // Serves processes for ever.
+  void serve(int listener);
+
+ private:
+  void serve_one(os::Fd socket);
+  void ask(int socket, int process, const std::shared_ptr<Session>& session);
+  std::shared_ptr<Session> find(uint64_t id, int32_t pid);
+  std::vector<Session::Seen> seen();
+
+  Peers& peers_;
+  const Status status_;
+  std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<Session>> sessions_;
+};
+
+}  // namespace plat::fabricd
