@@ -1,0 +1,32 @@
+// Of a program that runs: the server says when there is more, and we fetch it all. Only in the page that plat view --live serves,
+// before the other scripts.
+
+globalThis.platFollow = async (App, readPacked) => {
+  const { token } = JSON.parse(document.getElementById("live").textContent);
+  const ask = async () => {
+    const answer = await fetch(`data?token=${token}`);
+    if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+    return readPacked(await answer.arrayBuffer());
+  };
+  const app = globalThis.plat = new App([await ask()], true);
+  const say = text => app.head.append(Object.assign(document.createElement("p"), { className: "said", textContent: text }));
+  const events = new EventSource(`events?token=${token}`);
+  let busy = false, isOver = false;
+  const refresh = async () => {
+    app.traces = [await ask()];
+    app.open(0, true);
+  };
+  events.addEventListener("more", async () => {
+    if (busy || isOver) return;
+    busy = true;
+    try { await refresh(); } finally { busy = false; }
+  });
+  // The server waits for this last question.
+  events.addEventListener("end", async () => {
+    isOver = true;
+    events.close();
+    app.live = false;
+    try { await refresh(); } finally { app.tellNumbers(); say("The program has ended; this is the last that was seen."); }
+  });
+  events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) say("The server is gone."); });
+};
