@@ -1,14 +1,16 @@
 # Two commands: `make demo` shows the seven steps, `make test` proves them. Each sets up what it needs.
 PREFIX ?= $(CURDIR)/dist
 FRESH  ?= demo test
+MINUTES ?= 5
+PARTS  ?= test test-fabric test-browser soak test-packages tidy test-arm64
 
-.PHONY: help setup demo test check test-dev test-asan test-tsan test-fresh fuzz bench install uninstall wheel deb packages test-packages docs tidy format clean
+.PHONY: help setup demo test check test-dev test-asan test-tsan test-fabric test-arm64 test-all test-fresh test-browser fuzz soak bench install uninstall wheel deb packages test-packages docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup:     ## Install all Debian packages that anything here needs, if they are missing
-	@scripts/setup.sh demo python test tidy bench fuzz fresh
+	@scripts/setup.sh demo python test tidy bench fuzz fresh fabric
 
 demo:      ## Run the seven steps of Ascend virtual memory on the software device
 	@scripts/setup.sh demo
@@ -23,6 +25,19 @@ test-dev test-asan test-tsan: test-%: ## Pass the tests of one preset
 	@scripts/setup.sh demo python test
 	@scripts/test.sh $*
 
+test-fabric: ## Pass the tests of memory between servers, with real daemons
+	@scripts/setup.sh demo python test fabric
+	@cmake --preset dev -DPLAT_FABRIC=ON >/dev/null
+	@scripts/build.sh dev
+	@ctest --test-dir build/dev -L fabric --output-on-failure
+
+test-arm64: ## Build for aarch64 and pass the tests there, under qemu (needs root)
+	@scripts/setup.sh demo python test fresh arm64
+	@scripts/arm64.sh
+
+test-all:  ## Pass every part there is, `make test` first, and say what each took; PARTS="..." for some of them
+	@scripts/parts.sh $(PARTS)
+
 test-fresh: ## Pass `make demo` and `make test` in a bare Debian root (needs root)
 	@scripts/setup.sh fresh
 	@scripts/fresh.sh $(FRESH)
@@ -31,9 +46,18 @@ check:     ## Check formatting and the include direction between folders
 	@scripts/setup.sh test
 	@scripts/check.sh
 
+test-browser: ## Pass the tests of plat view's page in Chromium (needs Node and npm)
+	@scripts/setup.sh demo test browser
+	@scripts/test-browser.sh
+
 fuzz:      ## Fuzz every target for a minute
 	@scripts/setup.sh demo fuzz
 	@scripts/fuzz.sh
+
+soak:      ## Attack the library with all campaigns side by side for MINUTES (5), from where the last run ended; TOTALS=FILE adds it up there
+	@scripts/setup.sh demo python test
+	@scripts/build.sh dev
+	@scripts/soak.py --minutes $(MINUTES) $(if $(TOTALS),--totals $(TOTALS))
 
 bench:     ## Measure, as ratios against raw system calls and peers in the same run; BASE=FILE compares with an earlier one
 	@scripts/setup.sh demo python bench
@@ -54,8 +78,8 @@ wheel:     ## Pack the Python modules and their libraries into dist/*.whl, witho
 	@scripts/install.sh build/release $(CURDIR)/build/wheel
 	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
 
-deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat
-	@scripts/setup.sh demo python
+deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat, plat-fabric
+	@scripts/setup.sh demo python fabric
 	@scripts/build.sh release
 	@packaging/deb.sh build/release $(CURDIR)/dist
 
@@ -64,11 +88,12 @@ packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm
 	@scripts/build.sh release
 	@packaging/archives.sh build/release $(CURDIR)/dist
 
-test-packages: deb ## Install, use and remove the Debian packages in a bare root (needs root)
-	@scripts/setup.sh fresh packages
+test-packages: ## Install, use and remove Debian packages, wheel and rpm in a bare root (needs root)
+	@scripts/setup.sh demo python fresh packages
+	@$(MAKE) --no-print-directory deb wheel packages
 	@scripts/test-packages.sh $(CURDIR)/dist
 
-docs:      ## Write docs/rules from the rule book and docs/calls.md from the headers
+docs:      ## Write docs/rules from the rule book, and docs/calls.md from the headers and scripts/calls_out.txt
 	@scripts/setup.sh demo python test
 	@scripts/build.sh dev plat ascendcl
 	@build/dev/bin/plat rules --markdown docs/rules

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/replay_trace.h"
+#include "replay/trace.h"
 #include "support/counting_acl.h"
 
 namespace {

@@ -171,7 +171,7 @@ int main() {
       {"PLAT_NODE", node}, {"PLAT_LOG", "error"}, {"PLAT_QUIET", "1"}};
   print_header(
       "Virtual memory, on a machine that processes share; x: of the cost of mmap(MAP_FIXED) of 2 MiB");
-  in_child(shared, [] { map_and_unmap("guarded", 0.05); });
+  in_child(shared, [] { map_and_unmap("guarded", 0.03); });
   auto open = shared;
   open.emplace_back("PLAT_HOST_ACCESS", "allow");
   in_child(open, [] { map_and_unmap("host access", 1.3); });

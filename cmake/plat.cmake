@@ -62,6 +62,14 @@ function(plat_folder name)
   plat_precompile(plat_${name})
 endfunction()
 
+# plat_patience(variable seconds): how long a test may take; an emulated machine is given more.
+function(plat_patience variable seconds)
+  if(CMAKE_CROSSCOMPILING)
+    math(EXPR seconds "${seconds} * 10")
+  endif()
+  set(${variable} ${seconds} PARENT_SCOPE)
+endfunction()
+
 # plat_test(name SOURCES file... LIBS library... [LABELS label...] [TIMEOUT s]): one GoogleTest program.
 function(plat_test name)
   cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENV" ${ARGN})
@@ -74,6 +82,7 @@ function(plat_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
+  plat_patience(T_TIMEOUT ${T_TIMEOUT})
   add_test(NAME ${name} COMMAND ${name})
   # Each test program is a machine of its own, so that tests can run side by side.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
@@ -97,6 +106,7 @@ function(plat_pytest name file)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND ${PLAT_PYTHON3} -B -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  plat_patience(T_TIMEOUT ${T_TIMEOUT})
+  add_test(NAME ${name} COMMAND ${PLAT_PYTHON3} -B -m pytest -q -rs -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "PLAT_QUIET=1;${T_ENV}")
 endfunction()

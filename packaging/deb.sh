@@ -5,6 +5,7 @@
 #   plat-inspector   the command and the recorder, for machines that have the vendor's libraries
 #   plat             the device: libraries, headers, the tree that vendor builds expect
 #   python3-plat     the Python modules
+#   plat-fabric      the daemon of memory between servers
 #
 # All of it lies in /usr/lib/plat, which is nobody else's and on no library path, so that a vendor's installation is not disturbed.
 set -euo pipefail
@@ -38,7 +39,23 @@ component() {
 # needed PACKAGE: the packages that have the system libraries which this one needs.
 needed() {
   local files
-  mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat' \))
+  mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat*' \))
+  if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+    # The packages of another kind of machine are not installed here to be asked; their names are the same.
+    readelf -dW "${files[@]}" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r library; do
+      case $library in
+        libc.so.6 | libm.so.6 | ld-linux*) echo 'libc6 (>= 2.36)' ;;
+        libstdc++.so.6) echo 'libstdc++6 (>= 12)' ;;
+        libgcc_s.so.1) echo libgcc-s1 ;;
+        libdw.so.1) echo libdw1 ;;
+        libelf.so.1) echo libelf1 ;;
+        libz.so.1) echo zlib1g ;;
+        libascendcl.so | libms_tools_ext.so | libplat_*) ;;
+        *) echo "deb.sh: which package of $arch has $library?" >&2; exit 1 ;;
+      esac
+    done | sort -u | paste -sd, | sed 's/,/, /g'
+    return
+  fi
   mkdir -p "$work/shlibs/debian"
   printf 'Source: plat\n\nPackage: plat\nArchitecture: any\n' >"$work/shlibs/debian/control"
   # Our own libraries are found in a folder of their own; the packages that have them are named by hand.
@@ -113,4 +130,12 @@ if grep -q '^PLAT_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then
   pack python3-plat python "plat (= $version), python3 (>= 3.$python), python3 (<< 3.$((python + 1))), $(needed python3-plat)" \
     'memory system of an Ascend NPU in software (Python modules)' \
     'The modules acl, as pyACL scripts know it, plat with objects that clean up after themselves and a plugin for pytest, and mstx.' python3-numpy
+fi
+if grep -q '^PLAT_FABRIC:BOOL=ON' "$build/CMakeCache.txt"; then
+  component fabric plat-fabric
+  mkdir -p "$work/plat-fabric/usr/lib/systemd"
+  mv "$work/plat-fabric/$home/share/systemd/user" "$work/plat-fabric/usr/lib/systemd/"
+  rm -r "$work/plat-fabric/$home/share"
+  pack plat-fabric utils "plat (= $version), $(needed plat-fabric)" 'memory system of an Ascend NPU in software (daemon between servers)' \
+    'Lets programs of one Plat machine import device memory that programs of another have exported, as handles of type FABRIC do on Atlas A3. Started by the first such call where PLAT_FABRIC is set, by plat fabric start, or by systemd as a unit of the user.'
 fi

@@ -48,6 +48,20 @@ apt-get install -qq -y --no-install-recommends ./plat_*.deb >/dev/null
 expect 'client ran on Ascend910B3' plat run --devices 1 --capacity 1GiB -- /tmp/client
 expect 'client ran on Ascend910B3' plat check -- /tmp/client
 
+say plat-fabric
+expect 'the package plat-fabric has it' plat fabric start
+expect 'the package plat-fabric has it' plat fabric init --keys /tmp/keys 0=127.0.0.1:7100
+apt-get install -qq -y --no-install-recommends ./plat-fabric_*.deb >/dev/null
+[ -s '/usr/lib/systemd/user/plat-fabric@.service' ]
+printf '0 127.0.0.1:7100\n1 127.0.0.1:7101\n' >/tmp/servers
+export PLAT_PRODUCT=a3 PLAT_FABRIC=/tmp/servers
+expect 'server 0 (node first)' env PLAT_SERVER=0 plat fabric start --node first
+expect 'server 1 (node second)' env PLAT_SERVER=1 plat fabric start --node second
+expect 'server 0' plat fabric status --node first
+expect stopped plat fabric stop --node first
+expect stopped plat fabric stop --node second
+unset PLAT_PRODUCT PLAT_FABRIC
+
 say python3-plat
 apt-get install -qq -y --no-install-recommends ./python3-plat_*.deb >/dev/null
 cat >/tmp/script.py <<'SCRIPT'
@@ -60,9 +74,30 @@ SCRIPT
 expect 'a script ran on Ascend910B3' python3 /tmp/script.py
 expect 'Pool' python3 -c 'import mstx, plat; print(plat.Pool)'
 
-say removal
-apt-get purge -qq -y plat-inspector plat python3-plat >/dev/null
-apt-get autoremove --purge -qq -y gcc libc6-dev >/dev/null
+say removal of the packages
+apt-get purge -qq -y plat-inspector plat plat-fabric python3-plat >/dev/null
+
+say the wheel, in an environment of its own
+apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
+python3 -m venv /tmp/venv
+/tmp/venv/bin/pip install -q --no-index /packages/plat-*.whl
+expect 'a script ran on Ascend910B3' /tmp/venv/bin/python /tmp/script.py
+expect 'client ran on Ascend910B3' /tmp/venv/bin/plat run --devices 1 -- /tmp/client
+expect 'plat' /tmp/venv/bin/pip show plat
+/tmp/venv/bin/pip uninstall -q -y plat
+[ -z "$(find /tmp/venv -name 'libascendcl*' -o -name 'acl.cpython*')" ]
+apt-get purge -qq -y --autoremove python3-venv >/dev/null
+
+say the rpm
+apt-get install -qq -y --no-install-recommends rpm >/dev/null
+# What it depends on are packages of Debian here, which rpm does not know.
+rpm --dbpath /tmp/rpm -i --nodeps /packages/plat-*.rpm
+expect 'client ran on Ascend910B3' /usr/lib/plat/bin/plat run --devices 1 -- /tmp/client
+rpm --dbpath /tmp/rpm -e plat
+apt-get purge -qq -y --autoremove rpm >/dev/null
+
+say what is left
+apt-get purge -qq -y --autoremove gcc libc6-dev >/dev/null
 find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /packages -o -path /var -o -path /etc \) -prune -o -print | sort >/tmp/after
 left=$(comm -13 /tmp/before /tmp/after | grep -i plat || true)
 if [ -n "$left" ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [--fix]: formatting and the include direction between folders.
+# check.sh [--fix]: formatting, the include direction between folders, and licence lines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t files < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.hpp' '*.c')
@@ -10,3 +10,4 @@ else
   clang-format --dry-run --Werror "${files[@]}"
 fi
 python3 scripts/check_includes.py
+python3 scripts/spdx.py

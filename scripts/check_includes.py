@@ -1,46 +1,184 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a folder of src/ includes a folder that does not stand above it.
+"""Keeps the house in order: who may include whom, what of the system, and under which name.
 
-The order is the one in src/CMakeLists.txt. Public headers (acl/, mstx/, plat/) are visible to all, except that the pool and
-the inspector may see nothing of the device but those.
+  - A folder of src/ includes only folders that come before it in src/CMakeLists.txt, and of those only what HOUSE says.
+  - Parts of inspect/ include only the parts that HOUSE says.
+  - Headers of the system and of other libraries stand only where SYSTEM says; os/ may include them all.
+  - The namespace of a folder is its name.
+  - Nothing is allowed that nobody uses: the tables say what is, not what might be.
+
+check_includes.py [ROOT]: prints what is wrong and where, and exits with 1 if anything is.
 """
 import pathlib
 import re
 import sys
 
-ORDER = "base os core rules device vmm share stream malloc acl mstx pool inspect cli".split()
-PUBLIC_DIRS = {"acl", "mstx", "plat"}
-# What a folder may include of src/ beyond itself; all others may include every folder above them.
-LIMITED = {
-    "core": {"base"},
-    "rules": {"base"},
-    "mstx": {"base"},
-    "pool": {"base", "core"},
-    "inspect": {"base", "core", "rules"},
+# What each folder includes of the others. The public headers (acl/, mstx/, plat/ of include/) are visible to all.
+HOUSE = {
+    "base": "",
+    "os": "base",
+    "core": "base",
+    "rules": "base",
+    "device": "base os core rules",
+    "vmm": "base os core rules device",
+    "share": "base os rules device vmm",
+    "fabric": "base os rules device vmm share",
+    "stream": "base os rules device",
+    "malloc": "base os core rules device vmm share stream",
+    "copy": "base os rules device vmm stream malloc",
+    "acl": "base os rules device vmm share fabric stream malloc copy",
+    "mstx": "base",
+    "pool": "base core",
+    "inspect": "",
+    "inspect/check": "base rules inspect/model inspect/trace",
+    "inspect/export": "inspect/check inspect/model inspect/trace",
+    "inspect/gate": "",
+    "inspect/import": "base inspect/trace",
+    "inspect/model": "base rules inspect/trace",
+    "inspect/record": "base os inspect/trace",
+    "inspect/report": "inspect/export inspect/model inspect/trace",
+    "inspect/trace": "",
+    "inspect/view": "inspect/check inspect/export",
+    "replay": "base inspect/import inspect/model inspect/trace",
+    "fabricd": "base os rules device share fabric",
+    "cli": "base os rules device fabric mstx inspect/check inspect/export inspect/import inspect/report inspect/trace inspect/view replay",
 }
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+# Headers that are neither ours nor of the C++ language. os/ is the storey that asks the system; the storeys above it up to
+# acl/ ask os/. The others run in programs that are not ours, or alone, and ask for themselves.
+SYSTEM = {
+    "base": "csignal fmt/format.h tl/expected.hpp",
+    "rules": "fmt/format.h strings.h",
+    "device": "fmt/format.h strings.h unistd.h",
+    "stream": "cxxabi.h fmt/format.h",
+    "malloc": "fmt/format.h",
+    "copy": "immintrin.h",
+    "acl": "cxxabi.h dlfcn.h pthread.h unistd.h",
+    "mstx": "dlfcn.h fcntl.h fmt/format.h pthread.h stdlib.h sys/mman.h sys/stat.h unistd.h",
+    "pool": "fmt/format.h pthread.h sched.h sys/mman.h",
+    "inspect/check": "cxxabi.h dwarf.h elfutils/libdw.h elfutils/libdwfl.h fmt/format.h fnmatch.h nlohmann/json.hpp",
+    "inspect/export": "fmt/format.h nlohmann/json.hpp sqlite3.h",
+    "inspect/import": "fmt/format.h nlohmann/json.hpp sqlite3.h zlib.h",
+    "inspect/model": "fmt/format.h",
+    "inspect/record": "dlfcn.h errno.h execinfo.h fcntl.h link.h pthread.h stdlib.h sys/mman.h sys/prctl.h "
+                      "sys/resource.h sys/stat.h sys/syscall.h sys/types.h time.h unistd.h x86intrin.h",
+    "inspect/report": "fmt/format.h",
+    "inspect/trace": "fcntl.h fmt/format.h sys/stat.h unistd.h",
+    "inspect/view": "fmt/format.h zlib.h",
+    "replay": "fmt/format.h",
+    "fabricd": "fabric.grpc.pb.h fcntl.h fmt/format.h grpcpp/create_channel.h grpcpp/security/credentials.h "
+               "grpcpp/security/server_credentials.h grpcpp/server.h grpcpp/server_builder.h grpcpp/support/channel_arguments.h "
+               "netdb.h netinet/in.h netinet/tcp.h nlohmann/json.hpp openssl/crypto.h openssl/evp.h openssl/pem.h openssl/x509.h openssl/x509v3.h "
+               "poll.h rdma/fabric.h rdma/fi_cm.h rdma/fi_domain.h rdma/fi_endpoint.h rdma/fi_eq.h "
+               "rdma/fi_errno.h rdma/fi_rma.h signal.h sys/mman.h sys/socket.h sys/stat.h sys/syscall.h "
+               "tl/expected.hpp unistd.h",
+    "cli": "CLI/CLI.hpp csignal fcntl.h fmt/format.h httplib.h nlohmann/json.hpp poll.h strings.h "
+           "sys/ioctl.h sys/stat.h termios.h unistd.h",
+}
+
+# Namespaces besides plat::<folder>. "" is plat itself.
+NAMESPACES = {"base": {""}, "rules": {""}, "device": {""}, "cli": {"mstx"}}
+
+# The language. Those of its headers that reach into the system (csignal) are not in this list.
+LANGUAGE = set("""
+algorithm any array atomic barrier bit bitset cassert cctype cerrno cfloat charconv chrono cinttypes climits cmath compare concepts
+condition_variable coroutine cstdarg cstddef cstdint cstdio cstdlib cstring ctime cwchar deque exception filesystem forward_list fstream
+functional future initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex
+new numbers numeric optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
+sstream stack stdexcept stop_token streambuf string string_view syncstream system_error thread tuple type_traits typeindex typeinfo
+unordered_map unordered_set utility valarray variant vector version
+""".split())
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+plat(?:::(\w+))?")
+SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cpp", ".in"}
 
 
-def main() -> int:
-    root = pathlib.Path(__file__).resolve().parent.parent
-    wrong = []
-    for path in sorted((root / "src").rglob("*")):
-        if path.suffix not in {".h", ".cpp", ".hpp", ".inc"}:
-            continue
-        folder = path.relative_to(root / "src").parts[0]
-        allowed = LIMITED.get(folder, set(ORDER[: ORDER.index(folder)])) | {folder}
+def order(root):
+    """The folders of the house, bottom to top."""
+    text = (root / "src/CMakeLists.txt").read_text()
+    found = re.search(r"foreach\(folder ([^)]*)\)", text)
+    return found.group(1).split() if found else []
+
+
+class House:
+    def __init__(self, root, house=None, system=None, namespaces=None):
+        self.root = root
+        self.order = order(root)
+        self.house = {name: set(uses.split()) for name, uses in (HOUSE if house is None else house).items()}
+        self.system = {name: set(uses.split()) for name, uses in (SYSTEM if system is None else system).items()}
+        self.namespaces = NAMESPACES if namespaces is None else namespaces
+        self.used = {"house": set(), "system": set(), "namespaces": set()}
+        self.wrong = []
+
+    def room_of(self, path):
+        """The entry of the table that a path below src/ belongs to: the folder, or its part."""
+        part = "/".join(path.parts[:2])
+        return part if part in self.house else path.parts[0]
+
+    def check_include(self, where, room, name):
+        if (self.root / "include" / name).exists():
+            return
+        if (self.root / "src" / name).exists():
+            target = self.room_of(pathlib.PurePath(name))
+            self.used["house"].add((room, target))
+            if target != room and target not in self.house.get(room, ()):
+                self.wrong.append(f"{where}: {room}/ may not include {name} (HOUSE in scripts/check_includes.py)")
+        elif name not in LANGUAGE:
+            self.used["system"].add((room, name))
+            if room != "os" and name not in self.system.get(room, ()):
+                self.wrong.append(f"{where}: {room}/ may not include <{name}>: ask os/, or say so in SYSTEM of scripts/check_includes.py")
+
+    def check_namespace(self, where, folder, name):
+        self.used["namespaces"].add((folder, name))
+        if name != folder and name not in self.namespaces.get(folder, ()):
+            spelled = f"plat::{name}" if name else "plat"
+            self.wrong.append(f"{where}: the namespace of {folder}/ is plat::{folder}, not {spelled}")
+
+    def check_file(self, path):
+        below = path.relative_to(self.root / "src")
+        room = self.room_of(below)
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            match = INCLUDE.match(line)
-            if not match or "/" not in match.group(1):
+            where = f"{path.relative_to(self.root)}:{number}"
+            if found := INCLUDE.match(line):
+                self.check_include(where, room, found.group(1))
+            elif found := NAMESPACE.match(line):
+                self.check_namespace(where, below.parts[0], found.group(1) or "")
+
+    def check_tables(self):
+        for folder in self.order:
+            if folder not in self.house:
+                self.wrong.append(f"src/CMakeLists.txt: {folder}/ is not in HOUSE of scripts/check_includes.py")
+        for room, uses in self.house.items():
+            folder = room.split("/")[0]
+            if folder not in self.order:
+                self.wrong.append(f"HOUSE: there is no {room}/")
                 continue
-            target = match.group(1).split("/")[0]
-            if (root / "include" / match.group(1)).exists() and target in PUBLIC_DIRS:
-                continue
-            if target in ORDER and target not in allowed:
-                wrong.append(f"{path.relative_to(root)}:{number}: {folder}/ may not include {match.group(1)}")
-    print("\n".join(wrong) if wrong else "include direction: ok")
+            for target in uses:
+                above = target.split("/")[0]
+                if above != folder and above not in self.order[: self.order.index(folder)]:
+                    self.wrong.append(f"HOUSE: {room}/ uses {target}/, which does not come before it in src/CMakeLists.txt")
+        for name, table in (("HOUSE", self.house), ("SYSTEM", self.system), ("NAMESPACES", self.namespaces)):
+            for room, allowed in table.items():
+                for target in sorted(allowed):
+                    if (room, target) not in self.used[name.lower()]:
+                        self.wrong.append(f"{name}: {room}/ is allowed {target or 'plat'} and does not use it; take it out")
+
+    def check(self):
+        for path in sorted((self.root / "src").rglob("*")):
+            if path.is_file() and path.suffix in SUFFIXES:
+                self.check_file(path)
+        self.check_tables()
+        return self.wrong
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    wrong = House(root).check()
+    print("\n".join(wrong) if wrong else "the house: ok")
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

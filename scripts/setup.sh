@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, bench, fuzz, fresh, packages), if any are missing.
+# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, tidy, bench, fuzz, browser, fresh, arm64, fabric, packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
 packages=()
@@ -9,11 +9,14 @@ for purpose in "$@"; do
     demo)   packages+=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libdw-dev) ;;
     python) packages+=(python3 python3-dev pybind11-dev) ;;
     test)   packages+=(ccache git python3-pytest python3-hypothesis python3-numpy libgtest-dev libgmock-dev libbenchmark-dev zsh
-                       clang clang-format valgrind) ;;
+                       clang clang-format valgrind libsqlite3-dev libcpp-httplib-dev) ;;
     tidy)   packages+=(clang-tidy) ;;
     bench)  packages+=(ccache libbenchmark-dev) ;;
     fuzz)   packages+=(clang libclang-rt-14-dev) ;;
+    browser) packages+=(chromium) ;;
     fresh)  packages+=(mmdebstrap git) ;;
+    arm64)  packages+=(crossbuild-essential-arm64 qemu-user-static) ;;
+    fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev) ;;
     packages) packages+=(lintian rpm) ;;
     *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
   esac

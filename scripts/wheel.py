@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """wheel.py TREE OUTPUT: packs an installed tree into a wheel: the Python modules, and inside of the package plat, which stands in for the
-tree there, the libraries, the headers and the command. Needs nothing but the standard library; run it with the Python that the
-modules were built for."""
+tree there, the libraries, the headers and the command. Needs nothing but the standard library; for which Python and which machine it
+is, the names of the modules say."""
 import base64
 import hashlib
 import pathlib
 import re
 import sys
-import sysconfig
 import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
@@ -20,6 +19,14 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same wheel
 def version(tree):
     config = (tree / "lib64/cmake/Plat/PlatConfigVersion.cmake").read_text()
     return re.search(r'set\(PACKAGE_VERSION "([\d.]+)"\)', config).group(1)
+
+
+def tag_of(tree):
+    modules = [path.name for path in (tree / "python/site-packages").glob("acl.cpython-*.so")]
+    if len(modules) != 1:
+        sys.exit(f"wheel.py: {tree} has {' and '.join(modules) or 'no module acl'}; a wheel is for one Python on one kind of machine")
+    version, machine = re.fullmatch(r"acl\.cpython-(\d+)-(\w+)-linux-gnu\.so", modules[0]).groups()
+    return f"cp{version}-cp{version}-linux_{machine}"
 
 
 def metadata(text):
@@ -48,11 +55,7 @@ def contents(tree, name):
 
 def main(tree, output):
     tree, output = pathlib.Path(tree), pathlib.Path(output)
-    interpreter = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    tag = f"{interpreter}-{interpreter}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    if not (tree / f"python/site-packages/acl{suffix}").exists():
-        sys.exit(f"wheel.py: {tree} has no module acl for this Python ({suffix})")
+    tag = tag_of(tree)
     name = f"plat-{version(tree)}"
     info = f"{name}.dist-info"
     files = list(contents(tree, name)) + [
@@ -72,7 +75,7 @@ def main(tree, output):
 def entry(path):
     info = zipfile.ZipInfo(path, EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = (0o755 if ".so" in path or path.endswith(("bin/plat", "scripts/plat")) else 0o644) << 16
+    info.external_attr = (0o100755 if ".so" in path or path.endswith(("bin/plat", "scripts/plat")) else 0o100644) << 16
     return info
 
 

@@ -35,7 +35,8 @@ static int run(plat_pool* pool) {
   if (!must(plat_pool_wake(pool, SCRATCH_TAG), "wake")) return 0;
   aclrtMemcpy(back, sizeof back, scratch, sizeof back, ACL_MEMCPY_DEVICE_TO_HOST);
   printf("after sleep and wake: %s\n", back);
-  return back[0] == text[0] && must(plat_kv_destroy(cache), "destroy the cache");
+  return back[0] == text[0] && must(plat_pool_free(pool, scratch), "free") &&
+         must(plat_kv_destroy(cache), "destroy the cache");
 }
 
 int main(void) {

@@ -40,6 +40,31 @@ ACL_FUNC_VISIBILITY aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStre
 // Queues a function that the library runs on the host; the stream waits for it.
 ACL_FUNC_VISIBILITY aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args);
 
+// Has a function told of each task that fails, in the thread that ran it and before whoever waits for it. It
+// must not call the device. One such function; NULL removes it.
+ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
+
+// The same for many functions, each once.
+ACL_FUNC_VISIBILITY aclError aclrtExceptionInfoCallbackRegister(aclrtExceptionInfoCallback callback);
+
+// Undoes aclrtExceptionInfoCallbackRegister; a function that is not there is fine.
+ACL_FUNC_VISIBILITY aclError aclrtExceptionInfoCallbackUnregister(aclrtExceptionInfoCallback callback);
+
+// Which task of its stream failed, counted from 1; 0xFFFFFFFF without info, as for all that follow.
+ACL_FUNC_VISIBILITY uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info);
+
+// The number of its stream (aclrtStreamGetId).
+ACL_FUNC_VISIBILITY uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info);
+
+// The system's number of the thread that ran it.
+ACL_FUNC_VISIBILITY uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo* info);
+
+// The id of its device, as aclrtSetDevice takes it.
+ACL_FUNC_VISIBILITY uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info);
+
+// The code that whoever waits for the task gets.
+ACL_FUNC_VISIBILITY uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info);
+
 #ifdef __cplusplus
 }
 #endif

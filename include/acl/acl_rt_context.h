@@ -23,6 +23,10 @@ ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext* context);
 // The default stream of the thread's current context.
 ACL_FUNC_VISIBILITY aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream);
 
+// Whether the device is set in this process: 1 from the first aclrtSetDevice to the last aclrtResetDevice.
+// flags is reserved and NULL.
+ACL_FUNC_VISIBILITY aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active);
+
 #ifdef __cplusplus
 }
 #endif

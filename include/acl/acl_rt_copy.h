@@ -15,6 +15,13 @@ extern "C" {
 #define ACL_STREAM_WAIT_VALUE_AND 0x00000002U
 #define ACL_STREAM_WAIT_VALUE_NOR 0x00000003U
 
+typedef enum aclrtReduceKind {
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM = 10,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_MAX = 11,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_MIN = 12,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL = 13,
+} aclrtReduceKind;
+
 typedef enum aclrtMemcpyKind {
   ACL_MEMCPY_HOST_TO_HOST,
   ACL_MEMCPY_HOST_TO_DEVICE,
@@ -106,6 +113,12 @@ ACL_FUNC_VISIBILITY aclError aclrtMemsetD32(void* ptr, size_t memSize, uint32_t 
 // The same in stream order.
 ACL_FUNC_VISIBILITY aclError aclrtMemsetD32Async(void* ptr, size_t memSize, uint32_t value, size_t N,
                                                  aclrtStream stream);
+
+// dst = dst op src in stream order, element by element, on the stream's device. count is in bytes. 207000 for
+// what the product does not do; reserve must be NULL.
+ACL_FUNC_VISIBILITY aclError aclrtReduceAsync(void* dst, const void* src, uint64_t count,
+                                              aclrtReduceKind kind, aclDataType type, aclrtStream stream,
+                                              void* reserve);
 
 // Stores 64 bits at an 8-byte aligned device address, in stream order. flag must be 0.
 ACL_FUNC_VISIBILITY aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag,

@@ -55,6 +55,11 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, in
 // 200006.
 ACL_FUNC_VISIBILITY aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
 
+// Prepares dstDevId to reach memory of another device of this process, for which peer access was enabled
+// before. Here every page is reached as soon as that is so: the call checks, and changes nothing. flags must
+// be 0.
+ACL_FUNC_VISIBILITY aclError aclrtMemP2PMap(void* devPtr, size_t size, int32_t dstDevId, uint64_t flags);
+
 // Undoes aclrtDeviceEnablePeerAccess.
 ACL_FUNC_VISIBILITY aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
 

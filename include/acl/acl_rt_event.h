@@ -33,6 +33,14 @@ typedef enum aclrtEventWaitStatus {
   ACL_EVENT_WAIT_STATUS_RESERVED = 0xFFFF,
 } aclrtEventWaitStatus;
 
+// An event for another process. Its first 8 bytes are written, so zero it first.
+typedef struct aclrtIpcEventHandle {
+  char reserved[64];
+} aclrtIpcEventHandle;
+
+#define ACL_EVENT_RECORD_DEFAULT 0x00000000U
+#define ACL_EVENT_RECORD_EXTERNAL 0x00000001U
+
 // Creates an event that can be waited on and measured with.
 ACL_FUNC_VISIBILITY aclError aclrtCreateEvent(aclrtEvent* event);
 
@@ -81,6 +89,17 @@ ACL_FUNC_VISIBILITY aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId
 // How many more events this process can create on the current device, but for those of
 // aclrtCreateEventExWithFlag.
 ACL_FUNC_VISIBILITY aclError aclrtGetEventAvailNum(uint32_t* eventCount);
+
+// aclrtRecordEvent with ACL_EVENT_RECORD_DEFAULT; ACL_EVENT_RECORD_EXTERNAL is for captured streams, which
+// there are none of. The first flag that an event meets is the only one it takes.
+ACL_FUNC_VISIBILITY aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag);
+
+// A handle by which other processes open an event that was created with ACL_EVENT_IPC.
+ACL_FUNC_VISIBILITY aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle);
+
+// Opens an event of another process: streams and host threads here can wait for its records and query them,
+// until aclrtDestroyEvent. The current device may then reach the event's.
+ACL_FUNC_VISIBILITY aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent* event);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,8 @@ ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void* hostPtr);
 // Waits for the device, then frees.
 ACL_FUNC_VISIBILITY aclError aclrtFreeHostWithDevSync(void* hostPtr);
 
-// Makes an existing 4 KiB aligned host range usable by the device; devPtr receives the device's view of it.
+// Makes an existing host range that starts at a page usable by the device; devPtr receives the device's view
+// of it.
 ACL_FUNC_VISIBILITY aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
                                                void** devPtr);
 

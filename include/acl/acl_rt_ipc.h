@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole blocks of aclrtMalloc shared with other processes by key.
+// Blocks of aclrtMalloc and mapped memory shared with other processes by key.
 #pragma once
 
 #include "acl_base.h"
@@ -28,14 +28,17 @@ typedef struct {
   size_t num;
 } aclrtServerPid;
 
-// Exports device memory; key receives 64 characters and a null, so len is 65.
+// Exports device memory of aclrtMalloc, or mapped memory of a handle that is not shared; key receives 64
+// characters and a null, so len is 65. devPtr is the start of a page of its memory: a multiple of 2 MiB, or
+// of 4 KiB in a block of small pages.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len,
                                                      uint64_t flags);
 
 // Adds processes, by bare pid, to those that may import.
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num);
 
-// The same for processes of several servers. 207000: the software device is on one.
+// The same by server, on Atlas A3: sdid is that of the importing device (ACL_DEV_ATTR_SUPER_POD_DEVICE_ID). A
+// key is imported on the server that exported it, so an sdid of another one is refused (207000).
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportPidInterServer(const char* key, aclrtServerPid* serverPids,
                                                              size_t num);
 

@@ -39,6 +39,33 @@ typedef struct aclrtStreamConfigHandle {
   uint32_t priority;
 } aclrtStreamConfigHandle;
 
+typedef enum aclrtStreamAttr {
+  ACL_STREAM_ATTR_FAILURE_MODE = 1,
+  ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK = 2,
+  ACL_STREAM_ATTR_USER_CUSTOM_TAG = 3,
+  ACL_STREAM_ATTR_CACHE_OP_INFO = 4,
+  ACL_STREAM_ATTR_PRIORITY = 5,
+} aclrtStreamAttr;
+
+typedef union aclrtStreamAttrValue {
+  uint64_t failureMode;
+  uint32_t overflowSwitch;
+  uint32_t userCustomTag;
+  uint32_t cacheOpInfoSwitch;
+  uint32_t streamPriority;
+  uint32_t reserve[4];
+} aclrtStreamAttrValue;
+
+typedef enum aclrtStreamState {
+  ACL_RT_STREAM_STATE_CREATE_POST = 1,
+  ACL_RT_STREAM_STATE_DESTROY_PRE = 2,
+} aclrtStreamState;
+
+typedef void (*aclrtStreamStateCallback)(aclrtStream stm, aclrtStreamState state, void* args);
+
+#define ACL_EVENT_WAIT_DEFAULT 0x00000000U
+#define ACL_EVENT_WAIT_EXTERNAL 0x00000001U
+
 // Creates a stream of the highest priority in the current context. 207008 when the device has no more.
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream* stream);
 
@@ -108,6 +135,34 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPri
 
 // How many more streams this process can create on the current device.
 ACL_FUNC_VISIBILITY aclError aclrtGetStreamAvailableNum(uint32_t* streamCount);
+
+// Sets an attribute of a stream. A priority counts from when the stream next has work; the failure mode is
+// that of aclrtSetStreamFailureMode; switches and the tag are kept and told.
+ACL_FUNC_VISIBILITY aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
+                                                     aclrtStreamAttrValue* value);
+
+// What an attribute of a stream is.
+ACL_FUNC_VISIBILITY aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
+                                                     aclrtStreamAttrValue* value);
+
+// Gives up all that the stream was given: what waits ends, what has not begun is dropped, and a copy that
+// runs is waited for. Whoever waits for the stream gets 107023. Events recorded in what was dropped are never
+// reached. The stream can be used again afterwards.
+ACL_FUNC_VISIBILITY aclError aclrtStreamAbort(aclrtStream stream);
+
+// Ends what the stream waits for at its head, which is an error of the stream (107023); what is queued goes
+// on.
+ACL_FUNC_VISIBILITY aclError aclrtStreamStop(aclrtStream stream);
+
+// aclrtStreamWaitEventWithTimeout with ACL_EVENT_WAIT_DEFAULT; ACL_EVENT_WAIT_EXTERNAL is for captured
+// streams, which there are none of.
+ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event,
+                                                          uint32_t timeout, uint32_t flag);
+
+// Has the callback told after each stream is made and before it goes, default streams too; NULL removes the
+// one of that name.
+ACL_FUNC_VISIBILITY aclError aclrtRegStreamStateCallback(const char* regName,
+                                                         aclrtStreamStateCallback callback, void* args);
 
 #ifdef __cplusplus
 }

@@ -79,7 +79,7 @@ typedef enum plat_pool_release {
 
 /* Structs begin with their own size, so that fields can be added at their end: a caller that was built
  * earlier passes a smaller one and is served as far as it reaches. In C++ the size sets itself; in C begin
- * with PLAT_POOL_STATS_INIT or PLAT_POOL_REQUEST_INIT. */
+ * with PLAT_POOL_STATS_INIT, PLAT_POOL_REQUEST_INIT or PLAT_POOL_BLOCK_INIT. */
 #ifdef __cplusplus
 #define PLAT_POOL_STRUCT_SIZE(type) size_t struct_size = sizeof(type)
 #else
@@ -108,6 +108,9 @@ typedef struct plat_pool_options {
   uint64_t max_remaps;       /* most pages to move for one request, which else grows the pool or fails; 0: as
                                 many as it takes */
   uint64_t host_limit_bytes; /* most memory of the host to hold for PLAT_POOL_HOST; 0: as much as there is */
+  uint32_t whole_pages;      /* 1: every block starts at a page and owns whole pages, tail included (2 MiB; of
+                                host memory 4 KiB), as exports by key and registrations want it. For pools of few
+                                and large blocks; a range of the caller's must start at a multiple of 2 MiB */
 } plat_pool_options;
 
 typedef struct plat_pool_request {
@@ -139,6 +142,17 @@ typedef struct plat_pool_stats {
   uint64_t asleep_bytes;      /* in live blocks that sleep: nothing is held for them */
 } plat_pool_stats;
 
+/* A live block, as the pool knows it. */
+typedef struct plat_pool_block {
+  PLAT_POOL_STRUCT_SIZE(struct plat_pool_block);
+  void* address;
+  uint64_t bytes; /* from its start on that are its own, its tail excluded; may be more than was asked for */
+  uint64_t with_tail; /* the same with its tail */
+  uint16_t tag;
+  uint8_t on_host; /* 1: pinned memory of the host */
+  uint8_t asleep;  /* 1: nothing is held for it */
+} plat_pool_block;
+
 /* For structs of the caller's: `plat_pool_stats stats = PLAT_POOL_STATS_INIT;`. No compiler warns of these.
  */
 #ifdef __cplusplus
@@ -146,11 +160,15 @@ typedef struct plat_pool_stats {
   {}
 #define PLAT_POOL_REQUEST_INIT \
   {}
+#define PLAT_POOL_BLOCK_INIT \
+  {}
 #else
 #define PLAT_POOL_STATS_INIT \
   { .struct_size = sizeof(plat_pool_stats) }
 #define PLAT_POOL_REQUEST_INIT \
   { .struct_size = sizeof(plat_pool_request) }
+#define PLAT_POOL_BLOCK_INIT \
+  { .struct_size = sizeof(plat_pool_block) }
 #endif
 
 /* Asked when everything else failed: free what you can (not from inside a device callback) and return 1 to
@@ -216,6 +234,22 @@ PLAT_POOL_API plat_pool_status plat_pool_usable(plat_pool* pool, const void* add
 PLAT_POOL_API plat_pool_status plat_pool_name_block(plat_pool* pool, void* address, const char* name);
 
 PLAT_POOL_API plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* stats);
+/* Peaks start anew, at what is held and used now. A pool with `slack` counts from there, too. */
+PLAT_POOL_API plat_pool_status plat_pool_reset_peaks(plat_pool* pool);
+/* Other values for limit_bytes and host_limit_bytes of the options; 0 is no limit. What is idle above a lower
+ * limit goes back to the device now; what is live stays, and the pool does not grow until it is below. Of a
+ * pool of plat_pool_with_limit the first is its quota, where 0 refuses everything, and the second is not
+ * asked. */
+PLAT_POOL_API plat_pool_status plat_pool_set_limits(plat_pool* pool, uint64_t limit_bytes,
+                                                    uint64_t host_limit_bytes);
+/* The live block that an address lies in, its tail included; PLAT_POOL_NOT_OWNED when there is none. For
+ * tools and messages: it may look through all blocks. */
+PLAT_POOL_API plat_pool_status plat_pool_owner(plat_pool* pool, const void* address, plat_pool_block* block);
+/* Visits every live block, in order of addresses, until `visit` returns 0. Of what other threads take and
+ * free meanwhile some may be missing, and some be gone again. It may call the pool: no lock is held. An arena
+ * is the blocks that it took; pages of KV caches are no blocks. */
+typedef int (*plat_pool_visitor)(void* user, const plat_pool_block* block);
+PLAT_POOL_API plat_pool_status plat_pool_walk(plat_pool* pool, plat_pool_visitor visit, void* user);
 /* Of what sleeps, nothing is used and nothing reserved. */
 PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used,
                                                    uint64_t* reserved);
@@ -278,7 +312,12 @@ PLAT_POOL_API plat_pool_status plat_pool_with_faults(plat_pool* upstream, uint64
                                                      plat_pool** pool);
 
 /* Adapters for programs that bring their own hooks: the entry pair of torch_npu's pluggable allocator (one
- * pool a device, created on first use), and the custom allocator of a stream. */
+ * pool a device, created on first use), and the custom allocator of a stream.
+ *
+ * PLAT_POOL_TORCH configures the pools of the pair: "limit=8GiB,release=watermark,watermark=256MiB". Keys are
+ * the options: limit, host_limit, initial, chunk, source (device, vmm, malloc), release (never, watermark,
+ * now, idle), watermark, idle_ms, slack, thread_cache, reuse_waits, max_remaps, whole_pages. With a key or
+ * value that is not understood there is no pool, and plat_pool_last_error() says why. */
 PLAT_POOL_API void* plat_pool_torch_malloc(size_t size, int device, plat_stream stream);
 PLAT_POOL_API void plat_pool_torch_free(void* address, size_t size, int device, plat_stream stream);
 /* The pool behind that pair, for its statistics, trim and sleep; created if there is none yet, NULL with

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace plat {
 
@@ -37,6 +38,14 @@ struct BlockDeleter {
   void operator()(void* address) const noexcept { plat_pool_free_on(pool, address, stream); }
 };
 using Block = std::unique_ptr<void, BlockDeleter>;
+
+// What a block shall be like, beside its size.
+struct BlockOptions {
+  std::size_t alignment = 0;  // 0: what the purpose needs
+  plat_stream stream = nullptr;
+  plat_pool_purpose purpose = PLAT_POOL_COMPUTE;
+  std::uint16_t tag = 0;
+};
 
 class DevicePool {
  public:
@@ -77,6 +86,15 @@ class DevicePool {
     check(plat_pool_alloc_request(pool_, &request, &address));
     return address;
   }
+  void* allocate(std::size_t bytes, const BlockOptions& like) {
+    plat_pool_request request{};
+    request.bytes = bytes;
+    request.alignment = like.alignment;
+    request.stream = like.stream;
+    request.purpose = like.purpose;
+    request.tag = like.tag;
+    return allocate(request);
+  }
   void* allocate_aligned(std::size_t bytes, std::size_t alignment) {
     void* address = nullptr;
     check(plat_pool_alloc_aligned(pool_, bytes, alignment, &address));
@@ -109,6 +127,29 @@ class DevicePool {
   Block block(std::size_t bytes, plat_pool_purpose purpose) {
     return Block(allocate(bytes, purpose), BlockDeleter{pool_, nullptr});
   }
+  Block block(std::size_t bytes, const BlockOptions& like) {
+    return Block(allocate(bytes, like), BlockDeleter{pool_, like.stream});
+  }
+  // The live block that an address lies in; throws when there is none.
+  plat_pool_block owner(const void* address) const {
+    plat_pool_block block{};
+    check(plat_pool_owner(pool_, address, &block));
+    return block;
+  }
+  // All live blocks, in order of addresses.
+  std::vector<plat_pool_block> blocks() const {
+    std::vector<plat_pool_block> all;
+    const auto add = [](void* user, const plat_pool_block* block) {
+      static_cast<std::vector<plat_pool_block>*>(user)->push_back(*block);
+      return 1;
+    };
+    check(plat_pool_walk(pool_, add, &all));
+    return all;
+  }
+  void set_limits(std::size_t limit_bytes, std::size_t host_limit_bytes = 0) {
+    check(plat_pool_set_limits(pool_, limit_bytes, host_limit_bytes));
+  }
+  void reset_peaks() { check(plat_pool_reset_peaks(pool_)); }
   plat_pool_stats stats() const {
     plat_pool_stats stats;
     check(plat_pool_get_stats(pool_, &stats));
@@ -137,6 +178,8 @@ class Buffer {
       : block_(pool.block(bytes_of(count), stream)), count_(count) {}
   Buffer(DevicePool& pool, std::size_t count, plat_pool_purpose purpose)
       : block_(pool.block(bytes_of(count), purpose)), count_(count) {}
+  Buffer(DevicePool& pool, std::size_t count, const BlockOptions& like)
+      : block_(pool.block(bytes_of(count), like)), count_(count) {}
   Buffer(Buffer&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     block_ = std::move(other.block_);
@@ -155,6 +198,40 @@ class Buffer {
   }
   Block block_;
   std::size_t count_ = 0;
+};
+
+// Blocks that are taken and given back in one call each, all of them or none. Tools hear of them at once.
+class Batch {
+ public:
+  Batch() = default;
+  Batch(DevicePool& pool, const std::vector<std::uint64_t>& bytes, plat_stream stream = nullptr)
+      : pool_(pool.get()), stream_(stream), addresses_(bytes.size()) {
+    const plat_pool_status status =
+        plat_pool_alloc_batch(pool_, bytes.data(), bytes.size(), stream, addresses_.data());
+    if (status != PLAT_POOL_OK) throw PoolError(status);
+  }
+  Batch(Batch&& other) noexcept
+      : pool_(other.pool_),
+        stream_(other.stream_),
+        addresses_(std::exchange(other.addresses_, std::vector<void*>())) {}
+  Batch& operator=(Batch&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(stream_, other.stream_);
+    std::swap(addresses_, other.addresses_);
+    return *this;
+  }
+  ~Batch() {
+    if (!addresses_.empty()) plat_pool_free_batch(pool_, addresses_.data(), addresses_.size(), stream_);
+  }
+  void* operator[](std::size_t index) const noexcept { return addresses_[index]; }
+  std::size_t size() const noexcept { return addresses_.size(); }
+  std::vector<void*>::const_iterator begin() const noexcept { return addresses_.begin(); }
+  std::vector<void*>::const_iterator end() const noexcept { return addresses_.end(); }
+
+ private:
+  plat_pool* pool_ = nullptr;
+  plat_stream stream_ = nullptr;
+  std::vector<void*> addresses_;
 };
 
 // Blocks that end together, with their arena or at its reset.

@@ -30,7 +30,7 @@ py::tuple by_stream(uint64_t stream) {
 
 }  // namespace
 
-void add_allocator(py::module_& rt) {
+void add_allocator(Group& rt) {
   const auto desc = "desc"_a, func = "func"_a, stream = "stream"_a;
   rt.def("allocator_create_desc", create_desc, "desc: an empty description, or 0.");
   rt.def("allocator_destroy_desc", Ret<aclrtAllocatorDestroyDesc>::call, desc, Release(),

@@ -22,7 +22,9 @@ int wait_barrier(const py::list& list, uint64_t stream, uint32_t flag) {
 
 }  // namespace
 
-void add_cache(py::module_& rt) {
+void add_cache(Group& rt) {
+  rt.def("device_l2_cache_flush", Ret<aclrtDeviceL2CacheFlush>::call, "rsv"_a, Release(),
+         "Writes all of a device's cache back. rsv is 0.");
   rt.def("cmo_async", Ret<aclrtCmoAsync>::call, "src"_a, "size"_a, "type"_a, "stream"_a, ReleaseIfWanted(),
          "A cache operation (ACL_RT_CMO_TYPE_*) on a device range.");
   rt.def("cmo_async_with_barrier", Ret<aclrtCmoAsyncWithBarrier>::call, "src"_a, "size"_a, "type"_a,

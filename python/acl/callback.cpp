@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Python that streams call: from a thread that serves callbacks, or from one of the library's.
 
-#include <pthread.h>
-
-#include <atomic>
 #include <memory>
+#include <string>
 
 #include "groups.h"
-#include "values.h"
+#include "visit.h"
 
 namespace plat::acl_python {
 
 namespace {
-
-// Once the interpreter goes, nobody may come back to it: calls that are on their way are waited for, later
-// ones are dropped.
-std::atomic<uint32_t> g_running{0};
-std::atomic<bool> g_over{false};
 
 // A function and what it is given, from the launch until it has run.
 struct Work {
@@ -24,32 +17,12 @@ struct Work {
   py::object data;
 };
 
-// What goes wrong in the function is told as Python tells of errors that nobody can catch.
-void call(Work& work) {
-  try {
-    work.function(work.data);
-  } catch (py::error_already_set& error) {
-    error.discard_as_unraisable(work.function);
-  } catch (const std::exception& error) {
-    PySys_WriteStderr("acl: a callback failed: %s\n", error.what());
-  }
-}
-
 void run(void* argument) {
-  g_running.fetch_add(1);
-  if (!g_over.load()) {
-    const py::gil_scoped_acquire lock;
-    const std::unique_ptr<Work> work(static_cast<Work*>(argument));
-    call(*work);
-  }
-  g_running.fetch_sub(1);
-  g_running.notify_all();
-}
-
-void await_callbacks() {
-  g_over.store(true);
-  const WithoutGil guard;
-  for (uint32_t left = g_running.load(); left != 0; left = g_running.load()) g_running.wait(left);
+  const Visit visit;
+  if (!visit.is_welcome()) return;
+  const py::gil_scoped_acquire lock;
+  const std::unique_ptr<Work> work(static_cast<Work*>(argument));
+  guarded(work->function, [&] { work->function(work->data); });
 }
 
 template <class Launch>
@@ -92,7 +65,7 @@ int stop_thread(const py::dict& threads, uint64_t id) {
 
 }  // namespace
 
-void add_callback(py::module_& rt) {
+void add_callback(Group& rt) {
   const auto thread = "thread_id"_a, stream = "stream"_a;
   rt.def("launch_callback", launch_callback, "func"_a, "user_data"_a, "block_type"_a, stream,
          "Queues func(user_data), which the thread subscribed to the stream runs in process_report. With "
@@ -109,11 +82,10 @@ void add_callback(py::module_& rt) {
   rt.def("launch_host_func", launch_host_func, stream, "func"_a, "args"_a,
          "Queues func(args), which a thread of the library runs; the stream waits for it. An exception in it "
          "is printed, not raised.");
-  py::module_::import("atexit").attr("register")(py::cpp_function(await_callbacks));
-  pthread_atfork(nullptr, nullptr, [] { g_running.store(0); });  // a child has none of these threads
+  Visit::expect();
 }
 
-void add_threads(py::module_& util) {
+void add_threads(Group& util) {
   const py::dict threads;
   util.def(
       "start_thread",

@@ -22,7 +22,7 @@ Valued<void*> set_desc(uint64_t desc, int32_t kind, uint64_t source, uint64_t ta
   return {desc, ret};
 }
 
-void add_fills(py::module_& rt) {
+void add_fills(Group& rt) {
   const auto dev_ptr = "dev_ptr"_a;
   const auto value = "value"_a;
   const auto stream = "stream"_a;
@@ -43,7 +43,7 @@ void add_fills(py::module_& rt) {
 
 }  // namespace
 
-void add_copy(py::module_& rt) {
+void add_copy(Group& rt) {
   const auto dst = "dst"_a, src = "src"_a, count = "count"_a, kind = "kind"_a, stream = "stream"_a;
   const auto dest_max = "dest_max"_a, dpitch = "dpitch"_a, spitch = "spitch"_a, width = "width"_a;
   rt.def("memcpy", Ret<aclrtMemcpy>::call, dst, dest_max, src, count, kind, ReleaseIfWanted(),
@@ -65,6 +65,10 @@ void add_copy(py::module_& rt) {
          "(desc, ret): writes a copy descriptor into device memory. config is 0.");
   rt.def("memcpy_async_with_desc", Ret<aclrtMemcpyAsyncWithDesc>::call, "desc"_a, kind, stream, Release(),
          "Copies in stream order what a descriptor says.");
+  rt.def("reduce_async", Ret<aclrtReduceAsync>::call, dst, src, count, kind, "type"_a, stream, "reserve"_a,
+         Release(),
+         "dst = dst op src in stream order; count is in bytes, kind ACL_RT_MEMCPY_SDMA_AUTOMATIC_*, type "
+         "ACL_FLOAT and so on. reserve is 0.");
   add_fills(rt);
 }
 

@@ -76,7 +76,7 @@ int batch_async_v2(const Numbers& targets, Numbers limits, const Numbers& source
 
 }  // namespace
 
-void add_copy_batch(py::module_& rt) {
+void add_copy_batch(Group& rt) {
   rt.def("memcpy_batch", batch_now, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
          "attrs_indexes"_a,
          "(fail_index, ret): copies many ranges now, all in one direction between host and device. attrs are "

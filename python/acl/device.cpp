@@ -16,7 +16,7 @@ py::tuple version() {
 
 }  // namespace
 
-void add_device(py::module_& rt) {
+void add_device(Group& rt) {
   rt.def("set_device", Ret<aclrtSetDevice>::call, "device_id"_a, Release(),
          "Binds the thread to a device, with its default context and stream. Counted: as many reset_device "
          "undo it.");
@@ -44,6 +44,9 @@ void add_device(py::module_& rt) {
   rt.def("device_peer_access_status", Last<aclrtDevicePeerAccessStatus>::call, "device_id"_a,
          "peer_device_id"_a, ReleaseIfWanted(),
          "(status, ret): 1 if the device may reach the peer's memory now.");
+  rt.def("mem_p2p_map", Ret<aclrtMemP2PMap>::call, "dev_ptr"_a, "size"_a, "dst_dev_id"_a, "flags"_a,
+         Release(),
+         "Prepares a device to reach memory of another one, for which peer access is enabled. flags is 0.");
   rt.def("device_get_bare_tgid", First<aclrtDeviceGetBareTgid>::call, ReleaseIfWanted(),
          "(pid, ret): this process as others must name it in a whitelist, also from inside a container.");
   rt.def("set_device_sat_mode", Ret<aclrtSetDeviceSatMode>::call, "mode"_a, Release(),
@@ -54,7 +57,7 @@ void add_device(py::module_& rt) {
   rt.def("get_version", version, "(major, minor, patch, ret): the version of the interface.");
 }
 
-void add_context(py::module_& rt) {
+void add_context(Group& rt) {
   rt.def("create_context", First<aclrtCreateContext>::call, "device_id"_a, Release(),
          "(context, ret): a context on a device, current for the thread from now on.");
   rt.def("destroy_context", Ret<aclrtDestroyContext>::call, "context"_a, Release(),

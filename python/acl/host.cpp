@@ -23,7 +23,7 @@ Valued<void*> device_pointer(uint64_t host, uint32_t flag) {
 
 }  // namespace
 
-void add_host(py::module_& rt) {
+void add_host(Group& rt) {
   const auto ptr = "ptr"_a;
   const auto size = "size"_a;
   rt.def("malloc_host", First<aclrtMallocHost>::call, size, Release(),

@@ -24,6 +24,13 @@ int set_pids(const std::string& text, const py::list& list) {
   return unlocked([&] { return aclrtIpcMemSetImportPid(key.c_str(), pids.data(), pids.size()); });
 }
 
+int set_server_pids(const std::string& text, const py::list& list) {
+  const std::string key = text_of(text, "key");
+  ServerPids servers(list);
+  return unlocked(
+      [&] { return aclrtIpcMemImportPidInterServer(key.c_str(), servers.data(), servers.size()); });
+}
+
 py::tuple import_by_key(const std::string& text, uint64_t flag) {
   const std::string key = text_of(text, "key");
   void* address = nullptr;
@@ -44,11 +51,13 @@ int set_attr(const std::string& text, int32_t type, uint64_t attr) {
 
 }  // namespace
 
-void add_ipc(py::module_& rt) {
+void add_ipc(Group& rt) {
   rt.def("ipc_mem_get_export_key", export_key, "dev_ptr"_a, "size"_a, "len"_a, "flag"_a,
          "(key, ret): exports device memory. len is 65; 1024 and more raise ValueError. flag 1 needs no "
          "whitelist.");
   rt.def("ipc_mem_set_import_pid", set_pids, "key"_a, "pids"_a, "Lets the processes of a list import.");
+  rt.def("ipc_mem_import_pid_inter_server", set_server_pids, "key"_a, "server_pids"_a,
+         "The same by server: [{'sdid': of the importing device, 'pid': [...]}, ...].");
   rt.def("ipc_mem_import_by_key", import_by_key, "key"_a, "flag"_a,
          "(dev_ptr, ret): maps exported memory here, until ipc_mem_close.");
   rt.def("ipc_mem_close", close, "key"_a, "Ends an export or an import; importers first.");

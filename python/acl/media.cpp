@@ -10,7 +10,7 @@ namespace plat::acl_python {
 
 namespace {
 
-py::tuple malloc_with_config(uint64_t size, const py::dict& dict) {
+py::tuple dvpp_malloc_with_config(uint64_t size, const py::dict& dict) {
   Config config(dict);
   void* address = nullptr;
   const int ret = unlocked([&] { return acldvppMallocWithCfg(&address, size, config.get()); });
@@ -25,10 +25,10 @@ Valued<void*> himpi_malloc(uint32_t device, uint64_t size) {
 
 }  // namespace
 
-void add_media(py::module_& media, py::module_& himpi) {
+void add_media(Group& media, Group& himpi) {
   media.def("dvpp_malloc", First<acldvppMalloc>::call, "size"_a, Release(),
             "(dev_ptr, ret): media memory on the current device; it starts at a multiple of 128 bytes.");
-  media.def("dvpp_malloc_with_cfg", malloc_with_config, "size"_a, "cfg"_a,
+  media.def("dvpp_malloc_with_cfg", dvpp_malloc_with_config, "size"_a, "cfg"_a,
             "(dev_ptr, ret): the same with attributes.");
   media.def("dvpp_free", Ret<acldvppFree>::call, "dev_ptr"_a, Release(),
             "Frees media memory; not to be mixed with rt.free.");

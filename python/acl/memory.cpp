@@ -63,7 +63,7 @@ py::tuple pointer_attributes(uint64_t address) {
 
 }  // namespace
 
-void add_memory(py::module_& rt) {
+void add_memory(Group& rt) {
   const auto size = "size"_a;
   const auto policy = "policy"_a;
   const auto dev_ptr = "dev_ptr"_a;

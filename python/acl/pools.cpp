@@ -21,7 +21,7 @@ py::tuple create(const py::dict& dict) {
 }
 
 // Large enough for every attribute; those of 32 bits lie in the lower half.
-int set_attr(uint64_t pool, int32_t attr, uint64_t value) {
+int set_pool_attr(uint64_t pool, int32_t attr, uint64_t value) {
   return aclrtMemPoolSetAttr(to_c<aclrtMemPool>(pool), static_cast<aclrtMemPoolAttr>(attr), &value);
 }
 
@@ -33,14 +33,14 @@ Valued<uint64_t> get_attr(uint64_t pool, int32_t attr) {
 
 }  // namespace
 
-void add_pools(py::module_& rt) {
+void add_pools(Group& rt) {
   const auto pool = "mem_pool"_a;
   rt.def("mem_pool_create", create, "props"_a,
          "(mem_pool, ret): a pool on a device. props is {'location': {'id', 'type': 1}, 'maxSize': 0, ...}; "
          "maxSize 0 "
          "is the whole device.");
   rt.def("mem_pool_destroy", Ret<aclrtMemPoolDestroy>::call, pool, Release(), "Destroys a pool.");
-  rt.def("mem_pool_set_attr", set_attr, pool, "attr"_a, "value"_a, Release(),
+  rt.def("mem_pool_set_attr", set_pool_attr, pool, "attr"_a, "value"_a, Release(),
          "Sets an attribute (ACL_RT_MEM_POOL_*).");
   rt.def("mem_pool_get_attr", get_attr, pool, "attr"_a, ReleaseIfWanted(), "(value, ret) of an attribute.");
   rt.def("mem_pool_malloc_async", First<aclrtMemPoolMallocAsync>::call, "size"_a, pool, "stream"_a, Release(),

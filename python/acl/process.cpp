@@ -50,7 +50,7 @@ py::tuple version_number(const std::string& package) {
 
 }  // namespace
 
-void add_process(py::module_& acl) {
+void add_process(Group& acl) {
   acl.def("init", init, "config_path"_a = py::none(),
           "Initialises ACL, with the path of a JSON file or none. Once for each process: a repeat returns "
           "100002, "

@@ -11,7 +11,7 @@ namespace plat::acl_python {
 
 namespace {
 
-int init(const std::string& path) {
+int init_prof(const std::string& path) {
   return unlocked([&] { return aclprofInit(path.data(), path.size()); });
 }
 
@@ -28,9 +28,9 @@ int set_dump(const std::string& path) {
 
 }  // namespace
 
-void add_prof(py::module_& prof, py::module_& mdl) {
+void add_prof(Group& prof, Group& mdl) {
   const auto config = "config"_a, step_info = "step_info"_a;
-  prof.def("init", init, "path"_a, "Begins profiling into a directory.");
+  prof.def("init", init_prof, "path"_a, "Begins profiling into a directory.");
   prof.def("finalize", Ret<aclprofFinalize>::call, Release(), "Ends profiling.");
   prof.def("create_config", create_config, "device_ids"_a, "aicore_metrics"_a, "aicore_events"_a,
            "data_type_config"_a,

@@ -19,7 +19,7 @@ int set_config(uint64_t handle, int32_t attr, uint64_t value) {
 
 }  // namespace
 
-void add_stream_config(py::module_& rt) {
+void add_stream_config(Group& rt) {
   const auto handle = "handle"_a;
   rt.def(
       "create_stream_config_handle", [] { return to_python(aclrtCreateStreamConfigHandle()); },
@@ -32,7 +32,7 @@ void add_stream_config(py::module_& rt) {
          "(stream, ret): a stream as a configuration says.");
 }
 
-void add_stream(py::module_& rt) {
+void add_stream(Group& rt) {
   const auto stream = "stream"_a;
   rt.def("create_stream", First<aclrtCreateStream>::call, Release(), "(stream, ret): a new stream.");
   rt.def("create_stream_with_config", First<aclrtCreateStreamWithConfig>::call, "priority"_a, "flag"_a,
@@ -57,7 +57,7 @@ void add_stream(py::module_& rt) {
          "The same for at most so many seconds (0: for ever); the stream then fails.");
 }
 
-void add_event(py::module_& rt) {
+void add_event(Group& rt) {
   const auto event = "event"_a;
   rt.def("create_event", First<aclrtCreateEvent>::call, Release(),
          "(event, ret): an event to wait on and measure with.");

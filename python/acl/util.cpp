@@ -107,7 +107,7 @@ uint64_t numpy_to_ptr(const py::array& array) {
 
 }  // namespace
 
-void add_util(py::module_& util) {
+void add_util(Group& util) {
   util.def(
       "bytes_to_ptr", bytes_to_ptr, "data"_a,
       "The address of a bytes object's contents. Keep the object, and write to a copy: bytes never change.");

@@ -122,6 +122,18 @@ std::vector<int32_t> pids_of(const py::list& list) {
   return pids;
 }
 
+ServerPids::ServerPids(const py::list& list) {
+  for (const py::handle entry : list) {
+    if (!py::isinstance<py::dict>(entry)) wrong_type("an entry of server_pids", "a dict", entry);
+    const auto dict = py::reinterpret_borrow<py::dict>(entry);
+    const py::object pids = dict.contains("pid") ? py::object(dict["pid"]) : py::list();
+    if (!py::isinstance<py::list>(pids)) wrong_type("pid", "a list", pids);
+    pids_.push_back(pids_of(pids));
+    servers_.push_back({field(dict, "sdid"), nullptr, pids_.back().size()});
+  }
+  for (size_t i = 0; i < servers_.size(); ++i) servers_[i].pid = pids_[i].data();
+}
+
 std::string text_of(const std::string& text, const char* name) {
   if (text.find('\0') != std::string::npos) throw py::value_error(std::string(name) + " has a NUL in it");
   return text;

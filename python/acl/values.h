@@ -44,6 +44,20 @@ class Config {
 // A list of process ids.
 std::vector<int32_t> pids_of(const py::list& list);
 
+// Processes by server, as [{'sdid': number, 'pid': [...]}, ...], kept while the call runs.
+class ServerPids {
+ public:
+  explicit ServerPids(const py::list& list);
+  ServerPids(const ServerPids&) = delete;
+  ServerPids& operator=(const ServerPids&) = delete;
+  aclrtServerPid* data() { return servers_.data(); }
+  size_t size() const { return servers_.size(); }
+
+ private:
+  std::vector<std::vector<int32_t>> pids_;
+  std::vector<aclrtServerPid> servers_;
+};
+
 // A str without a NUL in it, which C would cut short.
 std::string text_of(const std::string& text, const char* name);
 

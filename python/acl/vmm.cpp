@@ -59,7 +59,7 @@ py::tuple get_access(uint64_t address, const py::dict& dict) {
   return py::make_tuple(flag, ret);
 }
 
-void add_mappings(py::module_& rt) {
+void add_mappings(Group& rt) {
   const auto vir_ptr = "vir_ptr"_a, size = "size"_a, offset = "offset"_a, handle = "handle"_a,
              flags = "flags"_a;
   rt.def("map_mem", Ret<aclrtMapMem>::call, vir_ptr, size, offset, handle, flags, ReleaseIfWanted(),
@@ -87,7 +87,7 @@ void add_mappings(py::module_& rt) {
 
 }  // namespace
 
-void add_vmm(py::module_& rt) {
+void add_vmm(Group& rt) {
   const auto size = "size"_a;
   const auto prop = "prop"_a;
   const auto handle = "handle"_a;

@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from ._device import Device
     from ._draw import Drawing, draw
     from ._errors import PlatError, PoolError
+    from ._event import Event, Notify, SharedEvent, SharedNotify
     from ._findings import FindingsError, Finding, Frame, Involved, Site
     from ._inspector import InspectorError
     from ._buffer import Buffer
     from ._kv_cache import KvCache
+    from ._managed import ManagedMemory
     from ._memory import Mapping, PhysicalMemory, Reservation
     from ._pluggable import PluggableAllocator
-    from ._pool import Pool
+    from ._pool import LiveBlock, Pool
     from ._record import Life, Recording, record
     from ._share import SharedMemory
-    from ._stream import Event, Stream
+    from ._stream import Stream
     from ._trial import TrialError, sleep_trial
     from ._version import __version__
 
@@ -56,16 +58,18 @@ _HOMES = {
     "_device": ["Device"],
     "_draw": ["Drawing", "draw"],
     "_errors": ["PlatError", "PoolError"],
+    "_event": ["Event", "Notify", "SharedEvent", "SharedNotify"],
     "_findings": ["Finding", "FindingsError", "Frame", "Involved", "Site"],
     "_inspector": ["InspectorError"],
     "_buffer": ["Buffer"],
     "_kv_cache": ["KvCache"],
+    "_managed": ["ManagedMemory"],
     "_memory": ["Mapping", "PhysicalMemory", "Reservation"],
     "_pluggable": ["PluggableAllocator"],
-    "_pool": ["Pool"],
+    "_pool": ["LiveBlock", "Pool"],
     "_record": ["Life", "Recording", "record"],
     "_share": ["SharedMemory"],
-    "_stream": ["Event", "Stream"],
+    "_stream": ["Stream"],
     "_trial": ["TrialError", "sleep_trial"],
     "_version": ["__version__"],
 }

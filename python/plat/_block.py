@@ -81,6 +81,9 @@ class Block(Owner, Buffer):
         with self.pool._handle as pool:
             library.name_block(pool, self.address, text_of("name", name))
 
+    def _repr_svg_(self) -> str:
+        return self._picture()
+
     def _settle(self) -> None:
         self._want_unseen()  # streams are waited for by the pool, later
 

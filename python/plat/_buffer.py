@@ -20,6 +20,16 @@ def array_for(array: Any) -> Any:
     return source
 
 
+def like(shape: Any, dtype: Any) -> Tuple[Tuple[int, ...], Any, int]:
+    """Shape, type and bytes, 1 at least, of an array to be."""
+    import numpy
+    dtype = numpy.dtype(dtype)
+    if dtype.hasobject:
+        raise TypeError("an array of Python objects has nothing but addresses of the host in it")
+    shape = tuple(whole("a dimension", each) for each in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    return shape, dtype, max(math.prod(shape) * dtype.itemsize, 1)
+
+
 class Buffer:
     """Memory with an address and a size in bytes."""
 

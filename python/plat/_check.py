@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List
 
 from . import _inspector
 from ._findings import Finding, FindingsError, finding_of
+from ._svg import count_text
 
 _numbers = itertools.count(1)
 
@@ -40,9 +41,15 @@ class Check:
         """Whether there was no error."""
         return not self.errors
 
+    def _words(self) -> str:
+        return f"{count_text(self.errors, 'error')} and {count_text(self.warnings, 'warning')} in {self.events} calls" if self.events else "not used yet"
+
     def __repr__(self) -> str:
-        state = f"{len(self.errors)} errors and {len(self.warnings)} warnings in {self.events} calls" if self.events else "not used yet"
-        return f"<plat.{type(self).__name__}: {state}>"
+        return f"<plat.{type(self).__name__}: {self._words()}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import findings_html
+        return findings_html(self._words(), self.findings)
 
     def raise_errors(self) -> None:
         """Raises FindingsError if there was an error."""

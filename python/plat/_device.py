@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device, as the thread that opened it uses it."""
 import contextlib
-from typing import Iterator, Optional
+from typing import Any, Iterator, Optional
 
 import acl
 
 from ._arguments import whole
 from ._errors import PlatError, checked
+from ._event import Event, Notify
+from ._managed import ManagedMemory
 from ._memory import PhysicalMemory, Reservation
 from ._owner import Owner
-from ._stream import DefaultStream, Event, Stream
+from ._stream import DefaultStream, Stream
 
 
 def initialise() -> None:
@@ -56,6 +58,9 @@ class Device(Owner):
     def _release(self) -> None:
         checked(acl.rt.reset_device(self.index))
 
+    def _repr_svg_(self) -> str:
+        return self._picture()
+
     def use(self) -> None:
         """Makes the device current for the calling thread, which may be another one than opened it."""
         self._check_open()
@@ -90,8 +95,17 @@ class Device(Owner):
             self._default_stream = DefaultStream(self)
         return self._default_stream
 
-    def event(self) -> Event:
-        return Event(self)
+    def event(self, shared: bool = False) -> Event:
+        """A mark in a stream. With shared, other processes can open it (Event.share)."""
+        return Event(self, shared)
+
+    def notify(self) -> Notify:
+        """A flag that one stream sets and another, of any process, waits for and takes."""
+        return Notify(self)
+
+    def managed(self, shape: Any, dtype: Any = "uint8") -> ManagedMemory:
+        """Memory for an array that host and device use by one address."""
+        return ManagedMemory(self, shape, dtype)
 
     def synchronize(self) -> None:
         """Waits for all streams."""

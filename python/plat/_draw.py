@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of memory: a range and what is mapped in it, a pool and its blocks, and what happened in a recording."""
+"""Pictures of memory: a device and who holds it, a range and what is mapped in it, a pool and its blocks, and what happened in a recording."""
 import os
 from typing import Any, List, Tuple, Union
 
-from ._svg import COLOURS, FAINT, WIDTH, Canvas, size_text
+from ._draw_pool import draw_block, draw_device, draw_pool
+from ._svg import COLOURS, EMPTY, FAINT, LEFT, RIGHT, Canvas, count_text, size_text
 
-_LEFT, _RIGHT = 8, WIDTH - 8
+_KNOWN = "a Device, a Reservation, a Pool, a Block or a Recording"
 _LANES_MAX = 40
 
 
@@ -32,7 +33,7 @@ class Drawing:
 
 
 def draw(*things: Any) -> Drawing:
-    """Draws reservations, pools and recordings, one below the other.
+    """Draws devices, reservations, pools, blocks and recordings, one below the other.
 
     >>> import plat
     >>> with plat.Device(0) as device, device.reserve(8 * plat.MIB) as addresses:
@@ -42,7 +43,7 @@ def draw(*things: Any) -> Drawing:
     ('<svg', 1)
     """
     if not things:
-        raise TypeError("draw what? A Reservation, a Pool or a Recording")
+        raise TypeError(f"draw what? {_KNOWN}")
     sheet = Canvas()
     for thing in things:
         sheet.add(_picture(thing))
@@ -53,13 +54,12 @@ def _picture(thing: Any) -> Canvas:
     from ._record import Recording
     if isinstance(thing, Recording):
         return _recording(thing)
-    # Not imported here: a recording is drawn without the module acl too.
-    kind = type(thing).__name__
-    if kind == "Reservation":
-        return _reservation(thing)
-    if kind == "Pool":
-        return _pool(thing)
-    raise TypeError(f"a {kind} cannot be drawn; a Reservation, a Pool or a Recording can")
+    # By name, and not by class: a recording is drawn without the module acl too.
+    names = {each.__name__ for each in type(thing).__mro__}
+    for name, picture in (("Device", draw_device), ("Reservation", _reservation), ("Pool", draw_pool), ("Block", draw_block)):
+        if name in names:
+            return picture(thing)
+    raise TypeError(f"a {type(thing).__name__} cannot be drawn; what can: {_KNOWN}")
 
 
 def _live(owner: Any) -> List[Any]:
@@ -67,7 +67,7 @@ def _live(owner: Any) -> List[Any]:
 
 
 def _scale(value: float, first: float, last: float) -> float:
-    return _LEFT + (_RIGHT - _LEFT) * (value - first) / max(last - first, 1)
+    return LEFT + (RIGHT - LEFT) * (value - first) / max(last - first, 1)
 
 
 def _reservation(reservation: Any) -> Canvas:
@@ -75,37 +75,15 @@ def _reservation(reservation: Any) -> Canvas:
     mappings = [] if reservation.closed else _live(reservation)
     mapped = sum(mapping.size for mapping in mappings)
     state = "closed" if reservation.closed else f"{size_text(mapped)} mapped"
-    canvas.text(_LEFT, 16, f"Reservation of {size_text(reservation.size)} at {reservation.address:#x}, {state}", 13)
-    canvas.box(_LEFT, 24, _RIGHT - _LEFT, 36, "#f6f8fa", "reserved, without memory", FAINT)
+    canvas.text(LEFT, 16, f"Reservation of {size_text(reservation.size)} at {reservation.address:#x}, {state}", 13)
+    canvas.box(LEFT, 24, RIGHT - LEFT, 36, EMPTY, "reserved, without memory", FAINT)
     for index, mapping in enumerate(mappings):
         offset = mapping.address - reservation.address
         left, right = _scale(offset, 0, reservation.size), _scale(offset + mapping.size, 0, reservation.size)
-        canvas.box(left, 24, right - left, 36, COLOURS[index % len(COLOURS)],
+        canvas.box(left, 24, max(right - left, 2), 36, COLOURS[index % len(COLOURS)],
                    f"{size_text(mapping.size)} mapped at offset {size_text(offset)}, {mapping.address:#x}", "#ffffff")
-    canvas.text(_LEFT, 74, "0", 10)
-    canvas.text(_RIGHT, 74, size_text(reservation.size), 10, "end")
-    return canvas
-
-
-def _pool(pool: Any) -> Canvas:
-    canvas = Canvas()
-    if pool.closed:
-        canvas.text(_LEFT, 16, "Pool, closed", 13)
-        return canvas
-    stats, blocks = pool.stats, _live(pool)
-    canvas.text(_LEFT, 16, f"Pool: {stats['live_blocks']} blocks, {size_text(stats['used_bytes'])} used of "
-                           f"{size_text(stats['reserved_bytes'])} held, at most {size_text(stats['used_peak'])} used", 13)
-    whole = max(stats["reserved_bytes"], 1)
-    canvas.box(_LEFT, 24, _RIGHT - _LEFT, 12, "#f6f8fa", f"{size_text(stats['reserved_bytes'])} held from the device", FAINT)
-    canvas.box(_LEFT, 24, (_RIGHT - _LEFT) * min(1, stats["used_bytes"] / whole), 12, COLOURS[0], f"{size_text(stats['used_bytes'])} used")
-    if blocks:
-        first, last = blocks[0].address, max(block.address + block.size for block in blocks)
-        canvas.box(_LEFT, 44, _RIGHT - _LEFT, 36, "#f6f8fa", "", FAINT)
-        for index, block in enumerate(blocks):
-            left, right = _scale(block.address, first, last), _scale(block.address + block.size, first, last)
-            canvas.box(left, 44, right - left, 36, COLOURS[index % len(COLOURS)], f"block of {size_text(block.size)} at {block.address:#x}")
-        canvas.text(_LEFT, 94, f"{first:#x}", 10)
-        canvas.text(_RIGHT, 94, f"{last:#x}", 10, "end")
+    canvas.text(LEFT, 74, "0", 10)
+    canvas.text(RIGHT, 74, size_text(reservation.size), 10, "end")
     return canvas
 
 
@@ -126,15 +104,11 @@ def _lanes(lives: List[Any], end: int) -> List[Tuple[Any, int]]:
     return placed
 
 
-def _count(found: Any, what: str) -> str:
-    return f"{len(found)} {what}" + ("" if len(found) == 1 else "s")
-
-
 def _recording(recording: Any) -> Canvas:
     canvas = Canvas()
     timeline, peak = recording.timeline, recording.peak_bytes
-    canvas.text(_LEFT, 16, f"Device memory over {recording.events} calls: at most {size_text(peak)}, "
-                           f"{_count(recording.errors, 'error')}, {_count(recording.warnings, 'warning')}", 13)
+    canvas.text(LEFT, 16, f"Device memory over {recording.events} calls: at most {size_text(peak)}, "
+                           f"{count_text(recording.errors, 'error')}, {count_text(recording.warnings, 'warning')}", 13)
     if not recording.lives:
         return canvas
     first = min(life.born for life in recording.lives)
@@ -155,8 +129,5 @@ def _recording(recording: Any) -> Canvas:
         until = f"to {life.died}" if life.died else "and lives on"
         canvas.box(left, 116 + 9 * lane, right - left, 7, COLOURS[kinds.index(life.kind) % len(COLOURS)],
                    f"{life.kind} {life.name} of {size_text(life.size)} at {life.address:#x}, from event {life.born} {until}{where}")
-    y = canvas.height + 18
-    for index, kind in enumerate(kinds):
-        canvas.box(_LEFT + 120 * (index % 6), y + 16 * (index // 6) - 8, 9, 9, COLOURS[index % len(COLOURS)])
-        canvas.text(_LEFT + 14 + 120 * (index % 6), y + 16 * (index // 6), kind, 10)
+    canvas.legend(kinds)
     return canvas

@@ -6,7 +6,7 @@ from typing import Any
 import acl
 
 _MESSAGE = re.compile(r"(?P<rule>[A-Z]+-[\w-]+) (?P<function>\w+)\((?P<parameter>[^)]*)\): (?P<rest>.*?)"
-                      r"(?: See docs/rules/(?P=rule)\.md)?$", re.S)
+                      r"(?: See plat rules (?P=rule))?$", re.S)
 
 
 class PlatError(RuntimeError):

@@ -74,6 +74,10 @@ class Finding:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from ._html import finding_html
+        return finding_html(self)
+
 
 class FindingsError(AssertionError):
     """Something was found. findings has it."""

@@ -115,3 +115,11 @@ def look(path: str, window: int, objects: bool = False, **options: Any) -> Dict[
         return json.loads(native().look(path, window, objects=objects, **asked))
     except RuntimeError as error:
         raise InspectorError(str(error)) from None
+
+
+def export(path: str, form: str) -> bytes:
+    """A trace as a file that other tools open."""
+    try:
+        return native().export_trace(path, form)
+    except RuntimeError as error:
+        raise InspectorError(str(error)) from None

@@ -75,8 +75,7 @@ class Reservation(Owner):
         return Mapping(self, memory, offset)
 
     def _repr_svg_(self) -> str:
-        from ._draw import draw
-        return draw(self).svg
+        return self._picture()
 
     def _release(self) -> None:
         with self._here():

@@ -107,9 +107,13 @@ class Owner:
         state = ", closed" if self.closed else f", of process {self._pid}" if self._is_inherited() else ""
         return f"<plat.{type(self).__name__}{' ' if words else ''}{words}{state}>"
 
+    def _picture(self) -> str:
+        from ._draw import draw
+        return draw(self).svg
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a {type(self).__name__} can be neither copied nor pickled: it has one owner, in one process. "
-                        "PhysicalMemory.share() gives what can travel")
+                        "What can travel is what share() gives, where there is one")
 
     def __del__(self) -> None:
         try:

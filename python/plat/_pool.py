@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool of libplat_pool.so."""
 import os
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _pool_library as library
 from ._arena import Arena
 from ._arguments import kind, one_of, whole
 from ._block import Block, text_of
-from ._buffer import Buffer, array_for
+from ._buffer import Buffer, array_for, like
 from ._handle import Handle
 from ._kv_cache import KvCache
 from ._owner import Owner
@@ -16,12 +16,23 @@ from ._stream import Stream
 from ._weak import Weak
 
 
+class LiveBlock(NamedTuple):
+    """What a pool knows of a block. `size` may be more than was asked for; `with_tail` is what the block takes."""
+
+    address: int
+    size: int
+    with_tail: int
+    tag: int
+    on_host: bool
+    asleep: bool
+
+
 class Pool(Owner):
     """Device memory handed out in small blocks that keep every rule of divided memory.
 
     limit_bytes: most physical memory to hold. The other options are those of plat_pool_options: source ("device", "vmm", "malloc", "host",
     "media", "cached", or "caller" with memory=a buffer), initial_bytes, chunk_bytes, tail_bytes, release ("never", "watermark", "now",
-    "idle"), release_watermark, release_idle_ms, slack, thread_cache, reuse_waits, max_remaps, host_limit_bytes.
+    "idle"), release_watermark, release_idle_ms, slack, thread_cache, reuse_waits, max_remaps, host_limit_bytes, whole_pages.
 
     >>> import numpy, plat
     >>> with plat.Device(0) as device, plat.Pool(device) as pool:
@@ -93,13 +104,8 @@ class Pool(Owner):
 
     def empty(self, shape: Any, dtype: Any = "uint8", stream: Optional[Stream] = None, **options: Any) -> Block:
         """A block for an array of that shape and type; its to_numpy() and np.asarray of it are like it."""
-        import numpy
-        import math
-        dtype = numpy.dtype(dtype)
-        if dtype.hasobject:
-            raise TypeError("an array of Python objects has nothing but addresses of the host in it")
-        shape = tuple(whole("a dimension", each) for each in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-        block = self.allocate(max(math.prod(shape) * dtype.itemsize, 1), stream, **options)
+        shape, dtype, size = like(shape, dtype)
+        block = self.allocate(size, stream, **options)
         block._like = shape, dtype
         return block
 
@@ -143,6 +149,31 @@ class Pool(Owner):
         self._check_open()
         with self._handle as pool:
             return library.tag_bytes(pool, whole("tag", tag, 0, library.ALL_TAGS - 1))
+
+    def reset_peaks(self) -> None:
+        """Peaks of `stats` start anew, at what is held and used now."""
+        self._check_open()
+        with self._handle as pool:
+            library.reset_peaks(pool)
+
+    def set_limits(self, limit_bytes: int = 0, host_limit_bytes: int = 0) -> None:
+        """Other limits than the pool was made with; 0 is none. What is idle above a lower one goes back, what is live stays."""
+        self._check_open()
+        with self._handle as pool:
+            library.set_limits(pool, whole("limit_bytes", limit_bytes), whole("host_limit_bytes", host_limit_bytes))
+
+    def owner(self, address: int) -> Optional[LiveBlock]:
+        """The live block that an address lies in, whoever asked for it, or None."""
+        self._check_open()
+        with self._handle as pool:
+            found = library.owner(pool, whole("address", address))
+        return None if found is None else LiveBlock(*found)
+
+    def walk(self) -> List[LiveBlock]:
+        """Every live block, in order of addresses; of an arena those that it took."""
+        self._check_open()
+        with self._handle as pool:
+            return [LiveBlock(*block) for block in library.walk(pool)]
 
     def trim(self, keep_bytes: int = 0) -> None:
         """Gives idle memory back to the device."""
@@ -257,8 +288,7 @@ class Pool(Owner):
         return Layer(self, "faults", whole("nth", nth), whole("every", every))
 
     def _repr_svg_(self) -> str:
-        from ._draw import draw
-        return draw(self).svg
+        return self._picture()
 
     def _is_host(self, purpose: str) -> bool:
         return purpose == "host" or (self._source == "host" and purpose in ("compute", "media"))

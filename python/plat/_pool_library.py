@@ -14,6 +14,7 @@ CALLS = ("create", "allocate", "request", "allocate_batch", "free", "free_batch"
          "torch_malloc", "torch_free")
 INVALID = 1
 NO_MEMORY = 2
+NOT_OWNED = 3
 ALL_TAGS = 0xFFFF
 SOURCES = {"vmm": 0, "malloc": 1, "host": 2, "media": 3, "caller": 4, "cached": 5, "device": 6}
 PURPOSES = {"compute": 0, "media": 1, "host": 2, "cached": 3}
@@ -29,7 +30,7 @@ class Options(ctypes.Structure):
                 ("limit_bytes", _U64), ("initial_bytes", _U64), ("chunk_bytes", _U64), ("caller_base", _POINTER), ("caller_bytes", _U64),
                 ("tail_bytes", ctypes.c_int32), ("release", ctypes.c_int), ("release_watermark", _U64), ("slack", ctypes.c_double),
                 ("thread_cache", ctypes.c_uint32), ("reuse_waits", ctypes.c_uint32), ("release_idle_ms", _U64), ("max_remaps", _U64),
-                ("host_limit_bytes", _U64)]
+                ("host_limit_bytes", _U64), ("whole_pages", ctypes.c_uint32)]
 
 
 class Request(ctypes.Structure):
@@ -44,6 +45,14 @@ class Stats(ctypes.Structure):
         "host_bytes", "asleep_bytes")]
 
 
+class LiveBlock(ctypes.Structure):
+    _fields_ = [("struct_size", _SIZE), ("address", _POINTER), ("bytes", _U64), ("with_tail", _U64), ("tag", _TAG),
+                ("on_host", ctypes.c_uint8), ("asleep", ctypes.c_uint8)]
+
+
+Visitor = ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, ctypes.POINTER(LiveBlock))
+
+
 _SIGNATURES: Dict[str, List[Any]] = {
     "plat_pool_options_init": [_POINTER], "plat_pool_create": [_POINTER, _POINTER], "plat_pool_destroy": [_POINTER],
     "plat_pool_alloc": [_POINTER, _U64, _POINTER], "plat_pool_alloc_on": [_POINTER, _U64, _POINTER, _POINTER],
@@ -55,6 +64,8 @@ _SIGNATURES: Dict[str, List[Any]] = {
     "plat_pool_resize": [_POINTER, _POINTER, _U64], "plat_pool_usable": [_POINTER, _POINTER, _POINTER, _POINTER],
     "plat_pool_name_block": [_POINTER, _POINTER, ctypes.c_char_p],
     "plat_pool_get_stats": [_POINTER, _POINTER], "plat_pool_tag_bytes": [_POINTER, _TAG, _POINTER, _POINTER],
+    "plat_pool_reset_peaks": [_POINTER], "plat_pool_set_limits": [_POINTER, _U64, _U64],
+    "plat_pool_owner": [_POINTER, _POINTER, _POINTER], "plat_pool_walk": [_POINTER, Visitor, _POINTER],
     "plat_pool_trim": [_POINTER, _U64], "plat_pool_reset": [_POINTER],
     "plat_pool_set_oom_callback": [_POINTER, OutOfMemory, _POINTER], "plat_pool_flush_thread": [_POINTER],
     "plat_pool_sleep": [_POINTER, _TAG, ctypes.c_int], "plat_pool_wake": [_POINTER, _TAG],
@@ -182,6 +193,39 @@ def tag_bytes(pool: int, tag: int) -> Tuple[int, int]:
     used, reserved = _U64(), _U64()
     check(load().plat_pool_tag_bytes(pool, tag, ctypes.byref(used), ctypes.byref(reserved)))
     return used.value, reserved.value
+
+
+def reset_peaks(pool: int) -> None:
+    check(load().plat_pool_reset_peaks(pool))
+
+
+def set_limits(pool: int, limit_bytes: int, host_limit_bytes: int) -> None:
+    check(load().plat_pool_set_limits(pool, limit_bytes, host_limit_bytes))
+
+
+def _fields(block: LiveBlock) -> Tuple[int, int, int, int, bool, bool]:
+    return block.address or 0, block.bytes, block.with_tail, block.tag, bool(block.on_host), bool(block.asleep)
+
+
+def owner(pool: int, address: int) -> Optional[Tuple[int, int, int, int, bool, bool]]:
+    """None when no live block of the pool has the address."""
+    block = LiveBlock(struct_size=ctypes.sizeof(LiveBlock))
+    status = load().plat_pool_owner(pool, address, ctypes.byref(block))
+    if status == NOT_OWNED:
+        return None
+    check(status)
+    return _fields(block)
+
+
+def walk(pool: int) -> List[Tuple[int, int, int, int, bool, bool]]:
+    found: List[Tuple[int, int, int, int, bool, bool]] = []
+
+    def visit(_: Any, block: Any) -> int:
+        found.append(_fields(block.contents))
+        return 1
+
+    check(load().plat_pool_walk(pool, Visitor(visit), None))
+    return found
 
 
 def trim(pool: int, keep_bytes: int) -> None:

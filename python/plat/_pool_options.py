@@ -7,7 +7,7 @@ from ._arguments import kind, one_of, whole
 from ._buffer import Buffer
 
 _SIZES = ("limit_bytes", "initial_bytes", "chunk_bytes", "release_watermark", "release_idle_ms", "max_remaps", "host_limit_bytes")
-_KNOWN = (*_SIZES, "source", "release", "tail_bytes", "slack", "thread_cache", "reuse_waits")
+_KNOWN = (*_SIZES, "source", "release", "tail_bytes", "slack", "thread_cache", "reuse_waits", "whole_pages")
 
 
 def options_of(memory: Optional[Buffer] = None, **given: Any) -> Dict[str, Any]:
@@ -26,7 +26,7 @@ def options_of(memory: Optional[Buffer] = None, **given: Any) -> Dict[str, Any]:
             chosen[name] = float(value)
         elif name == "thread_cache":
             chosen[name] = whole(name, value, 0, (1 << 32) - 1)
-        elif name == "reuse_waits":
+        elif name in ("reuse_waits", "whole_pages"):
             chosen[name] = int(bool(value))
         else:
             raise TypeError(f"a pool has no option {name!r}; it has {', '.join(_KNOWN)}")

@@ -33,6 +33,7 @@ class Recording(Check):
     def __init__(self, path: Optional[Path] = None, **options: Any) -> None:
         super().__init__(**options)
         self._keep = path
+        self._trace = ""
         self.lives: List[Life] = []
 
     @classmethod
@@ -40,15 +41,17 @@ class Recording(Check):
         """A trace of `plat record`, or one that plat.record kept: all of it."""
         self = cls.__new__(cls)
         self._plain({"leaks": True}, 0)
-        self._keep, self.lives = None, []
+        self._keep, self._trace, self.lives = None, os.fspath(path), []
         self._take(_inspector.look(os.fspath(path), 0, objects=True))
         return self
 
     def _look(self) -> None:
         path = _inspector.trace()
         self._take(_inspector.look(path, self._window, objects=True, **self._options))
+        self._trace = path
         if self._keep is not None:
             shutil.copyfile(path, self._keep)
+            self._trace = os.fspath(self._keep)
 
     def _take(self, told: Dict[str, Any]) -> None:
         super()._take(told)
@@ -74,9 +77,36 @@ class Recording(Check):
     def peak_bytes(self) -> int:
         return max((held for _, held in self.timeline), default=0)
 
+    def to_snapshot(self, path: Path) -> None:
+        """Writes the memory snapshot that pytorch.org/memory_viz, MindStudio Insight (call it .pickle) and `plat replay` open: of
+        all that the process did up to the end of the with block if the trace was kept (plat.record(path)), else up to now."""
+        self._export("snapshot", path)
+
+    def to_perfetto(self, path: Path) -> None:
+        """Writes the same as a trace for ui.perfetto.dev."""
+        self._export("perfetto", path)
+
+    def _export(self, form: str, path: Path) -> None:
+        if not self._trace:
+            raise _inspector.InspectorError("nothing is recorded yet: leave the with block first")
+        made = _inspector.export(self._trace, form)
+        beside = f"{os.fspath(path)}.{os.getpid()}"
+        try:
+            with open(beside, "wb") as file:
+                file.write(made)
+            os.replace(beside, path)
+        except OSError:
+            if os.path.exists(beside):
+                os.remove(beside)
+            raise
+
     def _repr_svg_(self) -> str:
         from ._draw import draw
         return draw(self).svg
+
+    def _repr_html_(self) -> str:
+        from ._html import findings_html
+        return findings_html(self._words(), self.findings, self._repr_svg_())
 
 
 def record(path: Optional[Path] = None, **options: Any) -> Recording:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams and events."""
-from typing import Any, Callable, List, Optional
+"""Streams."""
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 import acl
 
@@ -9,6 +9,9 @@ from ._buffer import Buffer, array_for
 from ._errors import PlatError, checked
 from ._owner import Owner
 from ._weak import Weak
+
+if TYPE_CHECKING:
+    from ._event import Event
 
 
 class Stream(Owner):
@@ -24,7 +27,8 @@ class Stream(Owner):
         self._opened()
 
     def _make(self) -> int:
-        return checked(acl.rt.create_stream())
+        with self._here():
+            return checked(acl.rt.create_stream())
 
     @property
     def _pool_handle(self) -> int:
@@ -79,6 +83,7 @@ class Stream(Owner):
 
     def wait(self, event: "Event") -> None:
         """Later work of this stream waits for what the event recorded."""
+        from ._event import Event
         self._check_open()
         kind("event", event, Event)._check_open()
         checked(acl.rt.stream_wait_event(self.handle, event.handle))
@@ -162,31 +167,3 @@ class DefaultStream(Stream):
 
     def _destroy(self) -> None:
         pass
-
-
-class Event(Owner):
-    """A mark in a stream."""
-
-    def __init__(self, device: Any) -> None:
-        super().__init__(device)
-        self.handle = checked(acl.rt.create_event())
-        self._opened()
-
-    def _words(self) -> str:
-        return f"{self.handle:#x}"
-
-    def _release(self) -> None:
-        with self._here():
-            checked(acl.rt.destroy_event(self.handle))
-
-    def record(self, stream: Optional[Stream] = None) -> None:
-        """Marks the work that a stream, or the default one, has been given so far."""
-        self._check_open()
-        if stream is not None:
-            kind("stream", stream, Stream)._check_open()
-        checked(acl.rt.record_event(self.handle, stream.handle if stream is not None else 0))
-
-    def synchronize(self) -> None:
-        """Waits for the recorded work."""
-        self._check_open()
-        checked(acl.rt.synchronize_event(self.handle))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drawing by itself: shapes with words on them, as one SVG that needs nothing else."""
-from typing import List, Optional
+from typing import List, Optional, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 WIDTH = 760
-INK, PAPER, FAINT = "#24292f", "#ffffff", "#d0d7de"
+LEFT, RIGHT = 8, WIDTH - 8  # where drawings begin and end
+INK, PAPER, FAINT, EMPTY = "#24292f", "#ffffff", "#d0d7de", "#f6f8fa"
 COLOURS = ("#4c8eda", "#e0823d", "#5aa469", "#b565a7", "#c9a227", "#4fb3bf", "#d1605e", "#8c8c8c")
 
 
@@ -15,6 +16,11 @@ def size_text(size: float) -> str:
             break
         size /= 1024
     return f"{size:.4g} {unit}"
+
+
+def count_text(things: Sequence[object], what: str) -> str:
+    """1 error, 2 errors"""
+    return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")
 
 
 class Canvas:
@@ -43,6 +49,17 @@ class Canvas:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in [(points[0][0], floor), *points, (points[-1][0], floor)])
         self._shapes.append(f'<polygon points="{path}" fill="{fill}" fill-opacity="0.6" stroke="{fill}"/>')
         self._reach(floor)
+
+    def legend(self, words: "Sequence[str]") -> None:
+        """Which colour is what, below all else: the n-th colour has the n-th words."""
+        x, y = float(LEFT), self.height + 18
+        for index, each in enumerate(words):
+            width = 36 + 5.6 * len(each)  # about
+            if x + width > RIGHT and x > LEFT:
+                x, y = float(LEFT), y + 16
+            self.box(x, y - 8, 9, 9, COLOURS[index % len(COLOURS)])
+            self.text(x + 14, y, each, 10)
+            x += width
 
     def add(self, other: "Canvas") -> None:
         """Another drawing below this one."""

@@ -9,7 +9,7 @@ using namespace plat;
 using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
-using plat::memory::AllocatorDescription;
+using plat::malloc::AllocatorDescription;
 
 namespace {
 

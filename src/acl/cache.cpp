@@ -33,7 +33,7 @@ Result<> queue_operation(Runtime& runtime, void* src, size_t size, aclrtCmoType 
   PLAT_TRY(want_type(type));
   PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
   return queue.give([mover = &runtime.mover, va = va_of(src), size, device = queue.device,
-                     operation = memory::Barriers::Operation(runtime.barriers, barrier)]() {
+                     operation = copy::Barriers::Operation(runtime.barriers, barrier)]() {
     return mover->check(va, size, device, "src");
   });
 }
@@ -41,6 +41,14 @@ Result<> queue_operation(Runtime& runtime, void* src, size_t size, aclrtCmoType 
 }  // namespace
 
 extern "C" {
+
+aclError aclrtDeviceL2CacheFlush(void* rsv) {
+  return entry("aclrtDeviceL2CacheFlush", [&](Runtime& runtime) -> Result<> {
+    if (rsv != nullptr) return fail(RuleId::ArgReserved, "rsv", "rsv is {}", fmt::ptr(rsv));
+    PLAT_TRY(acl::current_device(runtime));
+    return {};
+  });
+}
 
 aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream) {
   return entry("aclrtCmoAsync",

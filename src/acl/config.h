@@ -8,7 +8,7 @@
 namespace plat::acl {
 
 struct ConfigAttributes {
-  uint16_t module = memory::kModuleApp;
+  uint16_t module = malloc::kModuleApp;
 };
 
 // The part that is checked before anything else.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device and context a thread uses.
+// Contexts.
 #include "acl/acl_rt_context.h"
-#include "acl/acl_rt_device.h"
+#include "acl/current.h"
 #include "acl/entry.h"
-#include "acl/regions.h"
-#include "acl/use.h"
 #include "stream/streams.h"
 
 using namespace plat;
@@ -13,65 +11,7 @@ using plat::acl::Runtime;
 using plat::acl::want;
 using plat::stream::ContextId;
 
-namespace plat::acl {
-
-namespace {
-
-// The device, open and ready for a context.
-Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
-  PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
-  PLAT_TRY(runtime.node.bank(device));
-  const device::Product& product = runtime.node.product();
-  runtime.streams.set_limits(product.streams_max, product.events_max);
-  runtime.node.set_open(device, true);
-  listen_to_regions();
-  return device;
-}
-
-void close_device(Runtime& runtime, uint32_t device) {
-  if (!runtime.streams.uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
-}
-
-}  // namespace
-
-}  // namespace plat::acl
-
 extern "C" {
-
-aclError aclrtSetDevice(int32_t deviceId) {
-  return entry("aclrtSetDevice", [&](Runtime& runtime) -> Result<> {
-    PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
-    return runtime.streams.set_device(static_cast<int>(device));
-  });
-}
-
-aclError aclrtResetDevice(int32_t deviceId) {
-  return entry("aclrtResetDevice", [&](Runtime& runtime) -> Result<> {
-    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    PLAT_TRY(runtime.streams.reset_device(static_cast<int>(device)));
-    acl::close_device(runtime, device);
-    return {};
-  });
-}
-
-aclError aclrtResetDeviceForce(int32_t deviceId) {
-  return entry("aclrtResetDeviceForce", [&](Runtime& runtime) -> Result<> {
-    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    PLAT_TRY(runtime.streams.reset_device_force(static_cast<int>(device)));
-    acl::release_memory(runtime, device, "aclrtResetDeviceForce");
-    acl::close_device(runtime, device);
-    return {};
-  });
-}
-
-aclError aclrtGetDevice(int32_t* deviceId) {
-  return entry("aclrtGetDevice", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(deviceId, "deviceId"));
-    PLAT_ASSIGN(device, acl::current_device(runtime));
-    *deviceId = runtime.node.logical_id(device);
-    return {};
-  });
-}
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
   return entry("aclrtCreateContext", [&](Runtime& runtime) -> Result<> {

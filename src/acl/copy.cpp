@@ -9,8 +9,8 @@ using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
 using plat::acl::want_size;
-using plat::memory::Copies;
-using plat::memory::CopyRequest;
+using plat::copy::Copies;
+using plat::copy::CopyRequest;
 
 namespace {
 
@@ -78,7 +78,7 @@ struct Rows {
   aclrtMemcpyKind kind;
 
   bool empty() const { return width == 0 || height == 0; }
-  memory::Mover::Area area() const { return {va_of(dst), dpitch, va_of(src), spitch, width, height}; }
+  copy::Mover::Area area() const { return {va_of(dst), dpitch, va_of(src), spitch, width, height}; }
 };
 
 Result<> check_rows(const Rows& rows) {

@@ -10,8 +10,8 @@ using namespace plat;
 using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
-using plat::memory::Copies;
-using plat::memory::CopyRequest;
+using plat::copy::Copies;
+using plat::copy::CopyRequest;
 
 namespace {
 

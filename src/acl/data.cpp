@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements and buffers: arithmetic and plain records, which need neither a device nor a start.
+// Elements and buffers: arithmetic and plain records, which need no device.
 #include "acl/acl_data.h"
 
-#include <bit>
-#include <new>
+#include <memory>
 
 #include "acl/entry.h"
+#include "base/half.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -16,6 +16,25 @@ struct aclDataBuffer {
   void* data;
   size_t size;
 };
+
+namespace {
+
+Error stale(const aclDataBuffer* buffer) {
+  return {RuleId::DataBuffer, "dataBuffer", fmt::format("{} is no live data buffer", fmt::ptr(buffer))};
+}
+
+// What a live buffer holds; nothing, and a message, for one that was destroyed.
+aclDataBuffer read(const char* function, const aclDataBuffer* buffer) {
+  aclDataBuffer held{};
+  if (buffer == nullptr) return held;
+  entry(function, [&](Runtime& runtime) -> Result<> {
+    if (!runtime.data_buffers.with(buffer, [&] { held = *buffer; })) return forward(stale(buffer));
+    return {};
+  });
+  return held;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -51,40 +70,49 @@ size_t aclDataTypeSize(aclDataType dataType) {
   }
 }
 
-float aclFloat16ToFloat(aclFloat16 value) { return static_cast<float>(std::bit_cast<_Float16>(value)); }
+float aclFloat16ToFloat(aclFloat16 value) { return float_of_half(value); }
 
-aclFloat16 aclFloatToFloat16(float value) { return std::bit_cast<aclFloat16>(static_cast<_Float16>(value)); }
+aclFloat16 aclFloatToFloat16(float value) { return half_of_float(value); }
 
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
-  return new (std::nothrow) aclDataBuffer{data, size};
+  aclDataBuffer* buffer = nullptr;
+  entry("aclCreateDataBuffer", [&](Runtime& runtime) -> Result<> {
+    auto made = std::make_unique<aclDataBuffer>(aclDataBuffer{data, size});
+    runtime.data_buffers.add(made.get());
+    buffer = made.release();
+    return {};
+  });
+  return buffer;
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
-  return entry("aclDestroyDataBuffer", [&](Runtime&) -> Result<> {
+  return entry("aclDestroyDataBuffer", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(dataBuffer, "dataBuffer"));
+    if (!runtime.data_buffers.remove(dataBuffer)) return forward(stale(dataBuffer));
     delete dataBuffer;
     return {};
   });
 }
 
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size) {
-  return entry("aclUpdateDataBuffer", [&](Runtime&) -> Result<> {
+  return entry("aclUpdateDataBuffer", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(dataBuffer, "dataBuffer"));
-    *dataBuffer = {data, size};
+    if (!runtime.data_buffers.with(dataBuffer, [&] { *dataBuffer = {data, size}; }))
+      return forward(stale(dataBuffer));
     return {};
   });
 }
 
 void* aclGetDataBufferAddr(const aclDataBuffer* dataBuffer) {
-  return dataBuffer == nullptr ? nullptr : dataBuffer->data;
+  return read("aclGetDataBufferAddr", dataBuffer).data;
 }
 
 uint32_t aclGetDataBufferSize(const aclDataBuffer* dataBuffer) {
-  return dataBuffer == nullptr ? 0 : static_cast<uint32_t>(dataBuffer->size);
+  return static_cast<uint32_t>(read("aclGetDataBufferSize", dataBuffer).size);
 }
 
 size_t aclGetDataBufferSizeV2(const aclDataBuffer* dataBuffer) {
-  return dataBuffer == nullptr ? 0 : dataBuffer->size;
+  return read("aclGetDataBufferSizeV2", dataBuffer).size;
 }
 
 }  // extern "C"

@@ -1,26 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: how many, which product, how much memory, who reaches whom. Which one a thread uses is in
-// context.cpp.
+// The calls of acl_rt_device.h: which devices there are, which one a thread uses, who reaches whom.
+#include "acl/acl_rt_device.h"
+
+#include <array>
+#include <atomic>
+
 #include "acl/acl_rt.h"
+#include "acl/current.h"
 #include "acl/entry.h"
-#include "acl/use.h"
+#include "acl/no_effect.h"
+#include "acl/regions.h"
+#include "acl/teardown.h"
 
 using namespace plat;
 using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
+using plat::acl::want_size;
+using plat::acl::want_zero;
 
 namespace plat::acl {
 
-Result<> want_virtual_memory(Runtime& runtime) {
+Error no_virtual_memory(const Runtime& runtime) {
   const device::Product& product = runtime.node.product();
-  if (product.virtual_memory) [[likely]]
-    return {};
-  return fail(RuleId::ProductSupport, "", "{} ({}) has no virtual memory management", product.soc_name,
-              product.name);
+  return Error{RuleId::ProductSupport, "",
+               fmt::format("{} ({}) has no virtual memory management", product.soc_name, product.name)};
+}
+
+Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
+  PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
+  PLAT_TRY(runtime.node.bank(device));
+  const device::Product& product = runtime.node.product();
+  runtime.streams.set_limits(product.streams_max, product.events_max, product.notifies_max);
+  runtime.node.set_open(device, true);
+  listen_to_regions();
+  return device;
+}
+
+void close_device(Runtime& runtime, uint32_t device) {
+  if (!runtime.streams.uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
 }
 
 namespace {
+
+// How operators round, by physical number: clients choose it at start-up, and there are no operators here.
+std::array<std::atomic<aclrtFloatOverflowMode>, device::kMaxDevices> overflow_modes{};
+// Functions of the client's; no lock is held.
+void tell(const Runtime& runtime, int32_t id, aclrtDeviceState state) {
+  for (const auto& callback : runtime.device_callbacks.all()) callback.function(id, state, callback.argument);
+}
+
+constexpr const char* kNoOperators = "there are no operators here";
 
 Result<uint32_t> peer_of(Runtime& runtime, uint32_t device, int32_t peer_id) {
   PLAT_ASSIGN(peer, runtime.node.physical_id(peer_id, "peerDeviceId"));
@@ -39,58 +69,58 @@ void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer) {
   runtime.node.set_peer(device, peer, true);
 }
 
-namespace {
-
-// The memory that an attribute asks about.
-bool is_present(const device::Product& product, aclrtMemAttr attribute) {
-  switch (attribute) {
-    case ACL_HBM_MEM_HUGE1G:
-    case ACL_MEM_HUGE1G:
-    case ACL_MEM_P2P_HUGE1G:
-    case ACL_HBM_MEM_P2P_HUGE1G:
-      return product.giant_pages;
-    case ACL_DDR_MEM:
-    case ACL_DDR_MEM_HUGE:
-    case ACL_DDR_MEM_NORMAL:
-      return !product.has_hbm;
-    case ACL_DDR_MEM_P2P_HUGE:
-    case ACL_DDR_MEM_P2P_NORMAL:
-      return !product.has_hbm && product.peer_access;
-    case ACL_HBM_MEM_P2P_HUGE:
-    case ACL_HBM_MEM_P2P_NORMAL:
-    case ACL_MEM_P2P_NORMAL:
-    case ACL_MEM_P2P_HUGE:
-      return product.peer_access;
-    default:
-      return true;  // a question about HBM is answered with DDR where there is no HBM
-  }
-}
-
-bool counts_whole_pages(aclrtMemAttr attribute) {
-  switch (attribute) {
-    case ACL_DDR_MEM:
-    case ACL_HBM_MEM:
-    case ACL_DDR_MEM_NORMAL:
-    case ACL_HBM_MEM_NORMAL:
-    case ACL_MEM_NORMAL:
-    case ACL_DDR_MEM_P2P_NORMAL:
-    case ACL_HBM_MEM_P2P_NORMAL:
-    case ACL_MEM_P2P_NORMAL:
-      return false;
-    default:
-      return true;
-  }
-}
-
-}  // namespace
 }  // namespace plat::acl
 
 extern "C" {
+
+aclError aclrtSetDevice(int32_t deviceId) {
+  return entry("aclrtSetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(runtime.node.physical_id(deviceId, "deviceId"));
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_SET_PRE);
+    PLAT_ASSIGN(device, acl::open_device(runtime, deviceId));
+    PLAT_TRY(runtime.streams.set_device(static_cast<int>(device)));
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_SET_POST);
+    return {};
+  });
+}
+
+aclError aclrtResetDevice(int32_t deviceId) {
+  return entry("aclrtResetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_RESET_PRE);
+    PLAT_TRY(runtime.streams.reset_device(static_cast<int>(device)));
+    acl::close_device(runtime, device);
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_RESET_POST);
+    return {};
+  });
+}
+
+aclError aclrtResetDeviceForce(int32_t deviceId) {
+  return entry("aclrtResetDeviceForce", [&](Runtime& runtime) -> Result<> {
+    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_RESET_PRE);
+    PLAT_TRY(runtime.streams.reset_device_force(static_cast<int>(device)));
+    acl::release_memory(runtime, device, "aclrtResetDeviceForce");
+    acl::close_device(runtime, device);
+    acl::tell(runtime, deviceId, ACL_RT_DEVICE_STATE_RESET_POST);
+    return {};
+  });
+}
+
+aclError aclrtGetDevice(int32_t* deviceId) {
+  return entry("aclrtGetDevice", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(deviceId, "deviceId"));
+    PLAT_ASSIGN(device, acl::current_device(runtime));
+    *deviceId = runtime.node.logical_id(device);
+    return {};
+  });
+}
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
   return entry("aclrtGetDeviceCount", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(count, "count"));
     PLAT_TRY(runtime.node.check_settings());
+    PLAT_TRY(runtime.node.check_visible());
     *count = runtime.node.visible_count();
     return {};
   });
@@ -142,6 +172,26 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
   });
 }
 
+aclError aclrtMemP2PMap(void* devPtr, size_t size, int32_t dstDevId, uint64_t flags) {
+  return entry("aclrtMemP2PMap", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(devPtr, "devPtr"));
+    PLAT_TRY(want_size(size, "size"));
+    PLAT_TRY(want_zero(flags, "flags"));
+    PLAT_ASSIGN(target, runtime.node.physical_id(dstDevId, "dstDevId"));
+    PLAT_TRY(acl::current_device(runtime));
+    if (!runtime.node.product().peer_access)
+      return fail(RuleId::ProductSupport, "dstDevId", "{} has no peer access",
+                  runtime.node.product().soc_name);
+    PLAT_TRY(runtime.mover.check(va_of(devPtr), size, vmm::kNone, "devPtr"));
+    const uint32_t owner = runtime.vmm.space().entry(va_of(devPtr)).bank();
+    if (owner >= device::kMaxDevices || owner == target || !runtime.node.is_peer(target, owner))
+      return fail(RuleId::PeerMap, "dstDevId", "the memory at {} is {}, and device {} {}", fmt::ptr(devPtr),
+                  owner >= device::kMaxDevices ? "no device's" : fmt::format("of device {}", owner), target,
+                  owner == target ? "has it itself" : "may not reach it");
+    return {};
+  });
+}
+
 aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
   return entry("aclrtDeviceDisablePeerAccess", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, acl::current_device(runtime));
@@ -161,23 +211,39 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   });
 }
 
-aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
-  return entry("aclrtGetMemInfo", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(free, "free"));
-    PLAT_TRY(want(total, "total"));
+aclError aclrtSynchronizeDevice() {
+  return entry("aclrtSynchronizeDevice",
+               [&](Runtime& runtime) { return acl::settled(runtime, runtime.streams.synchronize_device()); });
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+  return entry("aclrtSynchronizeDeviceWithTimeout", [&](Runtime& runtime) {
+    return acl::settled(runtime, runtime.streams.synchronize_device(timeout));
+  });
+}
+
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+  return entry("aclrtSetDeviceSatMode", [&](Runtime& runtime) -> Result<> {
+    if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN)
+      return fail(RuleId::ArgEnum, "mode", "mode is {}", static_cast<int>(mode));
     PLAT_ASSIGN(device, acl::current_device(runtime));
-    if (static_cast<unsigned>(attr) > ACL_MEM_P2P_HUGE1G)
-      return fail(RuleId::MemInfoAttribute, "attr", "attr is {}", static_cast<int>(attr));
-    if (!acl::is_present(runtime.node.product(), attr)) {
-      *free = *total = 0;
-      return {};
-    }
-    PLAT_ASSIGN(bank, runtime.node.bank(device));
-    const device::Usage usage = bank->ledger().usage();
-    *free = acl::counts_whole_pages(attr) ? usage.free_page_bytes : usage.free_bytes;
-    *total = usage.total_bytes;
+    acl::overflow_modes[device] = mode;
+    return acl::accept_without_effect(acl::kNoOperators);
+  });
+}
+
+aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
+  return entry("aclrtGetDeviceSatMode", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(mode, "mode"));
+    PLAT_ASSIGN(device, acl::current_device(runtime));
+    *mode = acl::overflow_modes[device];
     return {};
   });
+}
+
+aclError aclrtSetOpExecuteTimeOut(uint32_t) {  // any number of seconds is one
+  return entry("aclrtSetOpExecuteTimeOut",
+               [&](Runtime&) { return acl::accept_without_effect(acl::kNoOperators); });
 }
 
 }  // extern "C"

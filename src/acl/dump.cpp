@@ -2,9 +2,9 @@
 // Model dump: the calls that clients make at start-up.
 #include <atomic>
 
-#include "acl/accepted.h"
 #include "acl/acl_mdl.h"
 #include "acl/entry.h"
+#include "acl/no_effect.h"
 #include "os/file.h"
 
 using namespace plat;

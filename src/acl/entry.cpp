@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "acl/entry.h"
 
-#include <unistd.h>
+#include "os/process.h"
 
 namespace plat::acl {
 
 Error stale_child_error() {
   return Error{RuleId::DeviceForked, "",
-               fmt::format("process {} was forked from one that uses the device", getpid())};
+               fmt::format("process {} was forked from one that uses the device", os::process_id())};
 }
 
 Error exception_error(const char* what) {

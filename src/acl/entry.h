@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// acl/: the C entry points of libascendcl.so, one file for each group of calls.
-//
-// An entry point checks its arguments, calls down, and translates the result. It holds no state and no lock.
-// May include every folder above it. Nothing here calls another entry point, so that a preloaded library can
-// replace any of them by itself.
-//
-// This header is the guard around every entry point: it names the call for messages, turns an Error into its
-// code, and lets no exception out.
+// The guard around every entry point: it names the call for messages, turns an Error into its code, and lets
+// no exception out.
 #pragma once
 
 #include <cxxabi.h>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "acl/acl_base.h"
+#include "acl/call_gate.h"
 #include "acl/runtime.h"
 #include "device/fault.h"
 #include "device/report.h"
@@ -35,7 +31,8 @@ inline aclError code_of(const Result<>& result) {
 
 // A call under a fault plan.
 template <class Body>
-[[gnu::noinline]] aclError planned(const char* function, const Body& body) {
+[[gnu::noinline]] aclError under_fault_plan(const char* function, const Body& body) {
+  const os::Uncancelled whole;  // the plan may let it wait
   const struct Ending {
     ~Ending() { fault::end_call(); }
   } ending;
@@ -51,12 +48,16 @@ aclError quick_entry(const char* function, Body&& body) {
   if (is_stale_child()) [[unlikely]]
     return report::raise(stale_child_error());
   try {
+    if (CallGate::is_closed()) [[unlikely]]
+      CallGate::instance().pass(scope, function);
     Runtime& here = runtime();
     if (fault::armed()) [[unlikely]]
-      return planned(function, [&] { return body(here); });
+      return under_fault_plan(function, [&] { return body(here); });
     return code_of(body(here));
   } catch (const abi::__forced_unwind&) {
     throw;  // A callback of the client's ends the thread, and nothing may stop that.
+  } catch (const std::bad_alloc&) {
+    return report::raise_without_memory();
   } catch (const std::exception& problem) {
     return report::raise(exception_error(problem.what()));
   } catch (...) {

@@ -2,6 +2,7 @@
 // Events.
 #include "acl/acl_rt_event.h"
 
+#include "acl/acl_rt_stream.h"
 #include "acl/entry.h"
 #include "stream/streams.h"
 
@@ -19,9 +20,19 @@ EventId id_of(aclrtEvent event) { return stream::id_of<EventId>(event); }
 
 Result<> create(Runtime& runtime, aclrtEvent* event, EventKind kind, uint32_t flags) {
   PLAT_TRY(want(event, "event"));
+  if (flags == ACL_EVENT_IPC && kind == EventKind::Extended && !runtime.node.product().ipc_events)
+    return fail(RuleId::ProductSupport, "flag", "{} has no events between processes",
+                runtime.node.product().soc_name);
   PLAT_ASSIGN(id, runtime.streams.create_event(kind, flags));
   *event = handle_of(id);
   return {};
+}
+
+// Records and waits with flags.
+Result<> want_flags(const Runtime& runtime) {
+  if (runtime.node.product().hardware_scheduler) return {};
+  return fail(RuleId::ProductSupport, "flag", "{} has no records and waits with flags",
+              runtime.node.product().soc_name);
 }
 
 }  // namespace
@@ -54,6 +65,34 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   return entry("aclrtRecordEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     return runtime.streams.record(id_of(event), stream::id_of<StreamId>(stream));
+  });
+}
+
+aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag) {
+  return entry("aclrtRecordEventWithFlag", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    if (flag > ACL_EVENT_RECORD_EXTERNAL)
+      return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
+    PLAT_TRY(runtime.streams.choose_record_flag(id_of(event), flag));
+    PLAT_TRY(want_flags(runtime));
+    if (flag == ACL_EVENT_RECORD_EXTERNAL)
+      return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
+    return runtime.streams.record(id_of(event), stream::id_of<StreamId>(stream));
+  });
+}
+
+aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag) {
+  return entry("aclrtStreamWaitEventWithFlag", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    if (flag > ACL_EVENT_WAIT_EXTERNAL)
+      return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
+    if (flag == ACL_EVENT_WAIT_EXTERNAL && timeout != 0)
+      return fail(RuleId::ArgReserved, "timeout", "timeout is {}, an external wait has none", timeout);
+    PLAT_TRY(runtime.streams.event_number(id_of(event)));
+    PLAT_TRY(want_flags(runtime));
+    if (flag == ACL_EVENT_WAIT_EXTERNAL)
+      return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
+    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), id_of(event), timeout);
   });
 }
 
@@ -125,6 +164,25 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
     PLAT_TRY(want(event, "event"));
     PLAT_ASSIGN(time_us, runtime.streams.timestamp_us(id_of(event)));
     *timestamp = time_us;
+    return {};
+  });
+}
+
+aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId) {
+  return entry("aclrtGetEventId", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    PLAT_TRY(want(eventId, "eventId"));
+    PLAT_ASSIGN(number, runtime.streams.event_number(id_of(event)));
+    *eventId = number;
+    return {};
+  });
+}
+
+aclError aclrtGetEventAvailNum(uint32_t* eventCount) {
+  return entry("aclrtGetEventAvailNum", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(eventCount, "eventCount"));
+    PLAT_ASSIGN(count, runtime.streams.events_available());
+    *eventCount = count;
     return {};
   });
 }

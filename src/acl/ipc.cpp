@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPC keys of aclrtMalloc blocks.
+// IPC keys of aclrtMalloc blocks and of mappings.
 #include "acl/acl_rt_ipc.h"
+
+#include <climits>
+#include <vector>
+
+#include "acl/current.h"
 #include "acl/entry.h"
-#include "acl/use.h"
+#include "device/super_pod.h"
 #include "share/shareable.h"
 
 using namespace plat;
@@ -12,14 +17,40 @@ using plat::acl::want;
 
 namespace {
 
-// Media memory is of one process, and a pool uses its memory again without asking who else sees it.
-Result<> want_shareable(Runtime& runtime, Va va) {
-  const auto block = runtime.heap.find(va);
-  const bool is_media =
-      block && (block->tag.family == memory::Family::Media || block->tag.family == memory::Family::MediaMpi);
-  if (block && !is_media) return {};
-  return fail(RuleId::IpcMemory, "devPtr", "{:#x} is {}", va.value,
-              is_media ? "media memory" : "in no block of aclrtMalloc");
+constexpr uint64_t kLastLink = 3;  // UB by several ports
+
+// In which pages the memory lies. Media memory is of one process, and a pool uses its memory again without
+// asking who else sees it.
+Result<uint64_t> want_shareable(Runtime& runtime, Va va) {
+  const auto refuse = [&](const char* what) {
+    return fail(RuleId::IpcMemory, "devPtr", "{:#x} is {}", va.value, what);
+  };
+  const bool valid = va.value >> core::kAddressBits == 0;
+  const auto block = valid ? runtime.heap.find(va) : std::nullopt;
+  if (block && (block->tag.family == malloc::Family::Media || block->tag.family == malloc::Family::MediaMpi))
+    return refuse("media memory");
+  if (!block && (!valid || !runtime.locator.is_client_mapping(va)))
+    return refuse("in no block of aclrtMalloc and in no mapping");
+  if (const auto pages = runtime.locator.page_bytes(va)) return *pages;
+  return refuse("not allocated any more");
+}
+
+// The pids of several servers, all of which must be this one: a key is imported where it was exported.
+Result<std::vector<int32_t>> pids_of_this_server(Runtime& runtime, const aclrtServerPid* servers,
+                                                 size_t count) {
+  const device::Config& config = runtime.node.config();
+  if (!config.product->cross_server || config.server == device::kNoServer)
+    return fail(RuleId::IpcServers, "serverPids", "{} is no server of a super-pod here",
+                config.product->soc_name);
+  std::vector<int32_t> pids;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t server = device::server_of(servers[i].sdid);
+    if (server != config.server)
+      return fail(RuleId::IpcServers, fmt::format("serverPids[{}].sdid", i),
+                  "sdid {:#x} is of server {}, this is server {}", servers[i].sdid, server, config.server);
+    pids.insert(pids.end(), servers[i].pid, servers[i].pid + (servers[i].num & INT32_MAX));
+  }
+  return pids;
 }
 
 }  // namespace
@@ -30,14 +61,17 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
   return entry("aclrtIpcMemGetExportKey", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(devPtr, "devPtr"));
     PLAT_TRY(want(key, "key"));
-    if (size == 0 || len < share::kKeyLength + 1 || flags > share::kNoPidValidation)
+    if (size == 0 || len == 0 || flags > share::kNoPidValidation)
       return fail(RuleId::IpcArguments,
-                  size == 0   ? "size"
-                  : flags > 1 ? "flags"
-                              : "len",
+                  size == 0  ? "size"
+                  : len == 0 ? "len"
+                             : "flags",
                   "size is {}, len is {}, flags is {}", size, len, flags);
-    PLAT_TRY(want_shareable(runtime, va_of(devPtr)));
-    PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags));
+    PLAT_TRY(acl::current_device(runtime));
+    if (len < share::kKeyLength + 1)
+      return fail(RuleId::IpcArguments, "len", "len is {}, a key takes {} bytes", len, share::kKeyLength + 1);
+    PLAT_ASSIGN(page_bytes, want_shareable(runtime, va_of(devPtr)));
+    PLAT_ASSIGN(text, runtime.ipc.export_range(va_of(devPtr), size, flags, page_bytes));
     key[text.copy(key, share::kKeyLength)] = 0;
     return {};
   });
@@ -47,18 +81,26 @@ aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
   return entry("aclrtIpcMemSetImportPid", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(key, "key"));
     PLAT_TRY(want(pid, "pid"));
-    if (num == 0) return fail(RuleId::IpcArguments, "num", "num is 0");
+    if (static_cast<int32_t>(num) <= 0) return fail(RuleId::IpcArguments, "num", "num is {}", num);
+    PLAT_TRY(acl::current_device(runtime));
     return runtime.ipc.allow(key, {pid, num});
   });
 }
 
 aclError aclrtIpcMemImportPidInterServer(const char* key, aclrtServerPid* serverPids, size_t num) {
   return entry("aclrtIpcMemImportPidInterServer", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(key, "key"));
-    PLAT_TRY(want(serverPids, "serverPids"));
-    if (num == 0) return fail(RuleId::IpcArguments, "num", "num is 0");
-    return fail(RuleId::IpcServers, "serverPids", "processes of {} server(s) were named, this {} has none",
-                num, runtime.node.product().soc_name);
+    if (key == nullptr || serverPids == nullptr || num == 0)
+      return fail(RuleId::IpcArguments,
+                  key == nullptr          ? "key"
+                  : serverPids == nullptr ? "serverPids"
+                                          : "num",
+                  "key is {}, serverPids is {}, num is {}", fmt::ptr(key), fmt::ptr(serverPids), num);
+    for (size_t i = 0; i < num; ++i)
+      if (serverPids[i].pid == nullptr)
+        return fail(RuleId::IpcArguments, fmt::format("serverPids[{}].pid", i), "pid is null");
+    PLAT_TRY(acl::current_device(runtime));
+    PLAT_ASSIGN(pids, pids_of_this_server(runtime, serverPids, num));
+    return runtime.ipc.allow(key, pids);
   });
 }
 
@@ -77,9 +119,12 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
 
 aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t attr) {
   return entry("aclrtIpcMemSetAttr", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(key, "key"));
-    if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK)
-      return fail(RuleId::ArgEnum, "type", "type is {}", static_cast<int>(type));
+    if (key == nullptr || type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK || attr > kLastLink)
+      return fail(RuleId::IpcArguments,
+                  key == nullptr                            ? "key"
+                  : type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK ? "type"
+                                                            : "attr",
+                  "key is {}, type is {}, attr is {}", fmt::ptr(key), static_cast<int>(type), attr);
     return runtime.ipc.set_link(key, attr);
   });
 }
@@ -87,6 +132,7 @@ aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t 
 aclError aclrtIpcMemClose(const char* key) {
   return entry("aclrtIpcMemClose", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(key, "key"));
+    PLAT_TRY(acl::current_device(runtime));
     return runtime.ipc.close(key);
   });
 }

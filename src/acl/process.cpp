@@ -5,7 +5,7 @@
 
 #include "acl/acl.h"
 #include "acl/entry.h"
-#include "acl/use.h"
+#include "acl/teardown.h"
 #include "os/file.h"
 
 namespace plat::acl {
@@ -13,6 +13,20 @@ namespace {
 
 std::atomic<uint64_t> init_count{0};
 std::atomic<bool> was_finalized{false};
+
+// The call then returns the callback's own code.
+Result<> callback_failed(int type, aclError code) {
+  return fail(RuleId::StartCallbackFailed, "cbFunc", "the callback of type {} returned {}", type, code);
+}
+
+Result<> tell_of_end(Runtime& runtime, aclError& code) {
+  for (const auto& callback : runtime.finalize_callbacks.all()) {
+    code = callback.function(callback.argument);
+    if (code != ACL_SUCCESS) return callback_failed(callback.type, code);
+  }
+  runtime.set_start_config(std::nullopt);
+  return {};
+}
 
 }  // namespace
 }  // namespace plat::acl
@@ -28,41 +42,63 @@ aclError aclInit(const char* configPath) {
     acl::restart_in_child();
     acl::init_count = 0;
   }
-  return entry("aclInit", [&](Runtime& runtime) -> Result<> {
+  aclError code = ACL_SUCCESS;  // of a callback
+  const aclError failed = entry("aclInit", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(runtime.node.check_settings());
-    if (configPath != nullptr && *configPath != 0 && !os::read_small_file(configPath))
-      return fail(RuleId::InitConfigFile, "configPath", "{} cannot be read", configPath);
+    std::optional<std::string> config = "";
+    if (configPath != nullptr && *configPath != 0) config = os::read_small_file(configPath);
+    if (!config) return fail(RuleId::InitConfigFile, "configPath", "{} cannot be read", configPath);
     acl::was_finalized = false;
     if (acl::init_count.fetch_add(1) > 0)
       return fail(RuleId::InitRepeated, "configPath", "aclInit was called {} time(s) before",
                   acl::init_count.load() - 1);
+    for (const auto& callback : runtime.init_callbacks.all()) {
+      code = callback.function(config->c_str(), config->size(), callback.argument);
+      if (code == ACL_SUCCESS) continue;
+      acl::init_count = 0;
+      return acl::callback_failed(callback.type, code);
+    }
+    runtime.set_start_config(std::move(config));
     return {};
   });
+  return failed == ACL_SUCCESS || code == ACL_SUCCESS ? failed : code;
 }
 
 aclError aclFinalize() {
-  return entry("aclFinalize", [&](Runtime& runtime) -> Result<> {
+  aclError code = ACL_SUCCESS;
+  const aclError failed = entry("aclFinalize", [&](Runtime& runtime) -> Result<> {
     if (acl::was_finalized.exchange(true))
       return fail(RuleId::FinalizeRepeated, "", "aclFinalize was called before");
+    if (auto told = acl::tell_of_end(runtime, code); !told) {
+      acl::was_finalized = false;
+      return told;
+    }
     acl::init_count = 0;
     acl::release_everything(runtime, "aclFinalize");
     return {};
   });
+  return failed == ACL_SUCCESS || code == ACL_SUCCESS ? failed : code;
 }
 
 aclError aclFinalizeReference(uint64_t* refCount) {
-  return entry("aclFinalizeReference", [&](Runtime& runtime) -> Result<> {
+  aclError code = ACL_SUCCESS;
+  const aclError failed = entry("aclFinalizeReference", [&](Runtime& runtime) -> Result<> {
     uint64_t count = acl::init_count.load();
     do {
       if (count == 0) return fail(RuleId::FinalizeRepeated, "", "there is no aclInit left to undo");
     } while (!acl::init_count.compare_exchange_weak(count, count - 1));
     if (count == 1) {
+      if (auto told = acl::tell_of_end(runtime, code); !told) {
+        acl::init_count.fetch_add(1);
+        return told;
+      }
       acl::was_finalized = true;
       acl::release_everything(runtime, "aclFinalizeReference");
     }
     if (refCount != nullptr) *refCount = count - 1;
     return {};
   });
+  return failed == ACL_SUCCESS || code == ACL_SUCCESS ? failed : code;
 }
 
 const char* aclGetRecentErrMsg() { return report::recent(); }

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "acl/accepted.h"
 #include "acl/entry.h"
+#include "acl/no_effect.h"
 #include "acl/queue.h"
 #include "stream/live_set.h"
 

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "acl/acl_rt.h"
-#include "acl/use.h"
+#include "acl/current.h"
 
 namespace plat::acl {
 
-[[gnu::always_inline]] inline Result<memory::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
+[[gnu::always_inline]] inline Result<copy::Copies::Queue> queue_of(Runtime& runtime, aclrtStream stream) {
   PLAT_ASSIGN(device, current_device(runtime));
-  return memory::Copies::Queue{runtime.streams, stream::id_of<stream::StreamId>(stream), device};
+  return copy::Copies::Queue{runtime.streams, stream::id_of<stream::StreamId>(stream), device};
 }
 
 }  // namespace plat::acl

@@ -3,12 +3,16 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
 
+#include "acl/call_gate.h"
+#include "device/report.h"
+#include "fabric/servers.h"
 #include "os/memory.h"
-#include "vmm/fault.h"
+#include "vmm/host_access.h"
 
 namespace plat::acl {
 
@@ -35,6 +39,10 @@ void leave_parent() {
   Runtime* inherited = current.load(std::memory_order_acquire);
   inherited->node.abandon_in_child();
   inherited->vmm.abandon_in_child();
+  inherited->remote_memory->abandon_in_child();
+  inherited->streams.abandon_in_child();
+  device::CallPlaces::forget_others();
+  CallGate::reset();
   has_left_parent = true;
 }
 
@@ -70,28 +78,48 @@ device::Config checked(device::Config config) {
 
 }  // namespace
 
+namespace {
+
+// In the handler of a fault.
+std::optional<vmm::FreedBlock> find_freed(Va va) {
+  Runtime* runtime = current.load(std::memory_order_acquire);
+  if (runtime == nullptr) return std::nullopt;
+  if (!runtime->hosts.is_page_locked(va)) return runtime->heap.history().freed_at(va);
+  auto freed = runtime->hosts.history().freed_at(va);
+  if (freed) freed->is_page_locked = true;
+  return freed;
+}
+
+}  // namespace
+
 Runtime::Runtime()
     : node(checked(device::read_config())),
+      limits(node.config()),
       streams(stream::read_setting()),
       vmm(node),
       ipc(vmm),
-      heap(vmm),
+      remote_memory(std::make_unique<fabric::Servers>(node.config())),
+      heap(vmm, ipc),
+      managed(vmm),
       locator(heap, hosts),
       mover(heap, hosts, locator),
       segments(heap, hosts),
       copies(mover, locator, segments),
       pools(heap) {
-  pools.set_free_block(
-      [this](Va start, memory::Family by, const char* how) { return free_block(start, by, how); });
-  heap.set_reclaim([this](uint32_t bank) { return pools.reclaim(bank, streams); });
-  vmm::explain_host_faults(vmm);
-}
-
-Result<> Runtime::free_block(Va start, memory::Family by, const char* how) {
-  return ipc.free_block(start, [&](share::Importers importers) -> Result<> {
-    if (importers == share::Importers::Some) heap.retire(start);
-    return heap.free(start, by, how);
+  streams.on_stream_state([this](stream::StreamId id, stream::Streams::StreamState state) {
+    const auto told = state == stream::Streams::StreamState::Made ? ACL_RT_STREAM_STATE_CREATE_POST
+                                                                  : ACL_RT_STREAM_STATE_DESTROY_PRE;
+    for (const auto& callback : stream_callbacks.all())
+      callback.function(handle_of(id), told, callback.argument);
   });
+  streams.on_task_failure([this](const stream::StreamTraits& stream, stream::Position task,
+                                 const Error& error) {
+    exception_callbacks.tell({static_cast<uint32_t>(task), stream::Streams::number_of(stream.id),
+                              static_cast<uint32_t>(gettid()),
+                              static_cast<uint32_t>(node.logical_id(static_cast<uint32_t>(stream.device))),
+                              static_cast<uint32_t>(rules::get(error.rule).code(report::generation()))});
+  });
+  vmm::explain_host_faults(vmm, find_freed);
 }
 
 Runtime& detail::make_runtime() {

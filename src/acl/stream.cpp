@@ -3,10 +3,9 @@
 #include <cstring>
 #include <new>
 
-#include "acl/acl_rt_device.h"
 #include "acl/acl_rt_stream.h"
+#include "acl/current.h"
 #include "acl/entry.h"
-#include "stream/live_set.h"
 #include "stream/streams.h"
 
 using namespace plat;
@@ -21,21 +20,9 @@ namespace {
 
 StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
 
-// Pools give idle memory back when a stream has been waited for, also if its work had errors.
-Result<> settled(Runtime& runtime, Result<> waited) {
-  runtime.pools.synchronized(runtime.streams);
-  return waited;
-}
-
-// Leaked, as all that calls after main may still want.
-stream::LiveSet& configs() {
-  static auto* live = new stream::LiveSet;
-  return *live;
-}
-
-Result<> want_config(const void* handle) {
+Result<> want_config(const Runtime& runtime, const void* handle) {
   PLAT_TRY(want(handle, "handle"));
-  if (!configs().has(handle))
+  if (!runtime.stream_configs.has(handle))
     return fail(RuleId::StreamConfig, "handle", "{} is no live configuration", fmt::ptr(handle));
   return {};
 }
@@ -81,16 +68,16 @@ aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uin
 aclError aclrtCreateStreamV2(aclrtStream* stream, const aclrtStreamConfigHandle* handle) {
   return entry("aclrtCreateStreamV2", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(stream, "stream"));
-    PLAT_TRY(want_config(handle));
+    PLAT_TRY(want_config(runtime, handle));
     return create(runtime, stream, handle->priority, static_cast<uint32_t>(handle->flag));
   });
 }
 
 aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
   aclrtStreamConfigHandle* handle = nullptr;
-  entry("aclrtCreateStreamConfigHandle", [&](Runtime&) -> Result<> {
+  entry("aclrtCreateStreamConfigHandle", [&](Runtime& runtime) -> Result<> {
     handle = new aclrtStreamConfigHandle{};
-    configs().add(handle);
+    runtime.stream_configs.add(handle);
     return {};
   });
   return handle;
@@ -98,8 +85,8 @@ aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
 
 aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamConfigAttr attr,
                                  const void* attrValue, size_t valueSize) {
-  return entry("aclrtSetStreamConfigOpt", [&](Runtime&) -> Result<> {
-    PLAT_TRY(want_config(handle));
+  return entry("aclrtSetStreamConfigOpt", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want_config(runtime, handle));
     PLAT_TRY(want(attrValue, "attrValue"));
     switch (attr) {
       case ACL_RT_STREAM_WORK_ADDR_PTR:
@@ -116,9 +103,9 @@ aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamCon
 }
 
 aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
-  return entry("aclrtDestroyStreamConfigHandle", [&](Runtime&) -> Result<> {
-    PLAT_TRY(want_config(handle));
-    if (configs().remove(handle)) delete handle;
+  return entry("aclrtDestroyStreamConfigHandle", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want_config(runtime, handle));
+    if (runtime.stream_configs.remove(handle)) delete handle;
     return {};
   });
 }
@@ -135,24 +122,13 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   return entry("aclrtSynchronizeStream", [&](Runtime& runtime) {
-    return settled(runtime, runtime.streams.synchronize(id_of(stream)));
+    return acl::settled(runtime, runtime.streams.synchronize(id_of(stream)));
   });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return entry("aclrtSynchronizeStreamWithTimeout", [&](Runtime& runtime) {
-    return settled(runtime, runtime.streams.synchronize(id_of(stream), timeout));
-  });
-}
-
-aclError aclrtSynchronizeDevice() {
-  return entry("aclrtSynchronizeDevice",
-               [&](Runtime& runtime) { return settled(runtime, runtime.streams.synchronize_device()); });
-}
-
-aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-  return entry("aclrtSynchronizeDeviceWithTimeout", [&](Runtime& runtime) {
-    return settled(runtime, runtime.streams.synchronize_device(timeout));
+    return acl::settled(runtime, runtime.streams.synchronize(id_of(stream), timeout));
   });
 }
 

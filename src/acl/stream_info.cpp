@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What streams and events are: numbers, priorities, flags, and how many more there can be.
-#include "acl/acl_rt_event.h"
+// What streams are: numbers, priorities, flags, and how many more there can be.
 #include "acl/acl_rt_stream.h"
 #include "acl/entry.h"
 
@@ -8,7 +7,6 @@ using namespace plat;
 using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::acl::want;
-using plat::stream::EventId;
 using plat::stream::StreamId;
 
 namespace {
@@ -17,10 +15,10 @@ constexpr int32_t kPriorityLowest = 7;
 constexpr int32_t kPriorityHighest = 0;
 
 // A stream of whichever context, for calls that need a context all the same. The handle is looked at first.
-Result<stream::Streams::StreamInfo> info_in_context(const Runtime& runtime, aclrtStream stream) {
-  PLAT_ASSIGN(info, runtime.streams.info(stream::id_of<StreamId>(stream)));
+Result<std::shared_ptr<stream::Stream>> in_context(const Runtime& runtime, aclrtStream stream) {
+  PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
   PLAT_TRY(runtime.streams.current_context());
-  return info;
+  return found;
 }
 
 }  // namespace
@@ -30,8 +28,8 @@ extern "C" {
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
   return entry("aclrtStreamGetId", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(streamId, "streamId"));
-    PLAT_ASSIGN(info, runtime.streams.info(stream::id_of<StreamId>(stream)));
-    *streamId = static_cast<int32_t>(info.number);
+    PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
+    *streamId = static_cast<int32_t>(stream::Streams::number_of(found->traits().id));
     return {};
   });
 }
@@ -39,8 +37,8 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
 aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority) {
   return entry("aclrtStreamGetPriority", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(priority, "priority"));
-    PLAT_ASSIGN(info, info_in_context(runtime, stream));
-    *priority = info.priority;
+    PLAT_ASSIGN(found, in_context(runtime, stream));
+    *priority = found->settings().priority();
     return {};
   });
 }
@@ -48,8 +46,8 @@ aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority) {
 aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
   return entry("aclrtStreamGetFlags", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(flags, "flags"));
-    PLAT_ASSIGN(info, info_in_context(runtime, stream));
-    *flags = info.flags;
+    PLAT_ASSIGN(found, in_context(runtime, stream));
+    *flags = found->traits().flags;
     return {};
   });
 }
@@ -67,25 +65,6 @@ aclError aclrtGetStreamAvailableNum(uint32_t* streamCount) {
     PLAT_TRY(want(streamCount, "streamCount"));
     PLAT_ASSIGN(count, runtime.streams.streams_available());
     *streamCount = count;
-    return {};
-  });
-}
-
-aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId) {
-  return entry("aclrtGetEventId", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(event, "event"));
-    PLAT_TRY(want(eventId, "eventId"));
-    PLAT_ASSIGN(number, runtime.streams.event_number(stream::id_of<EventId>(event)));
-    *eventId = number;
-    return {};
-  });
-}
-
-aclError aclrtGetEventAvailNum(uint32_t* eventCount) {
-  return entry("aclrtGetEventAvailNum", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(eventCount, "eventCount"));
-    PLAT_ASSIGN(count, runtime.streams.events_available());
-    *eventCount = count;
     return {};
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device's end, and the end of everything, takes with it.
-#include "acl/use.h"
+#include "acl/teardown.h"
+
 #include "stream/streams.h"
 
 namespace plat::acl {
@@ -20,6 +20,8 @@ void release_everything(Runtime& runtime, const char* how) {
     release_memory(runtime, device, how);
     runtime.node.set_open(device, false);
   }
+  runtime.managed.free_all();
+  runtime.mbufs.free_all();
   runtime.vmm.release_device(device::kHostBank);
   runtime.vmm.release_device(vmm::kNone);  // reservations that no device has been mapped into
 }

@@ -39,6 +39,13 @@ size_t edit_distance(std::string_view one, std::string_view other) {
   return row.back();
 }
 
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return lower;
+}
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);

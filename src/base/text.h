@@ -31,6 +31,9 @@ std::string visible_lines(std::string_view text);
 // The same for JSON: control characters that it lets pass are written as it writes others.
 std::string visible_json(std::string_view json);
 
+// With A to Z as a to z.
+std::string to_lower(std::string_view text);
+
 std::string_view trim(std::string_view text);
 
 }  // namespace plat

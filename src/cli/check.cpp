@@ -18,25 +18,24 @@
 
 namespace plat::cli {
 
-const char* const kCheckExamples =
-    "\nFinds accesses outside of blocks, into padding, neighbours, freed and reused memory; reads of bytes "
-    "that were\n"
-    "never written; work that is not ordered with the allocation or the free of its memory; leaks; misuse of "
-    "mstx;\n"
-    "and documented rules that the device lets pass. Exit code: that of --error-exitcode (1) if an error was "
-    "found,\n"
-    "otherwise the program's own. Warnings do not count, unless --strict.\n"
-    "\nExamples:\n"
-    "  plat check -- ./a.out                        run it and look\n"
-    "  plat check plat.trace                        look at what plat record wrote\n"
-    "  plat check --json -- ./a.out                 findings as JSON, one a line\n"
-    "  plat check --junit out.xml --sarif out.sarif -- ./a.out\n"
-    "                                               for CI\n"
-    "  plat check --suppressions known.txt -- ./a.out\n"
-    "                                               leave out what is known: lines 'RULE FRAME-PATTERN...'\n"
-    "  plat check --max-peak 2GiB --max-live 0 -- ./a.out\n"
-    "                                               a budget of device memory\n"
-    "  plat check --no-unwritten -- ./train         kernels write memory that no call shows";
+const char* const kCheckExamples = R"(
+Finds accesses outside of blocks, into padding, neighbours, freed and reused memory; reads of bytes that were
+never written; streams and the host on the same bytes without an order; work that is not ordered with the
+allocation or the free of its memory; leaks; misuse of mstx; and documented rules that the device lets pass.
+Exit code: that of --error-exitcode (1) if an error was found, otherwise the program's own. Warnings do not
+count, unless --strict.
+
+Examples:
+  plat check -- ./a.out                        run it and look
+  plat check plat.trace                        look at what plat record wrote
+  plat check --json -- ./a.out                 findings as JSON, one a line
+  plat check --junit out.xml --sarif out.sarif -- ./a.out
+                                               for CI
+  plat check --suppressions known.txt -- ./a.out
+                                               leave out what is known: lines 'RULE FRAME-PATTERN...'
+  plat check --max-peak 2GiB --max-live 0 -- ./a.out
+                                               a budget of device memory
+  plat check --no-unwritten -- ./train         kernels write memory that no call shows)";
 
 namespace {
 
@@ -79,6 +78,12 @@ std::string as_text(const Options& options, const CheckAnswer& answer) {
   return text;
 }
 
+// What was checked, as CI names it.
+std::string test_of(const Options& options) {
+  return fmt::format(
+      "{}", fmt::join(options.record.command.empty() ? options.traces : options.record.command, " "));
+}
+
 int tell(const Options& options, const CheckAnswer& answer) {
   std::string text;
   if (options.json) {
@@ -99,9 +104,10 @@ int tell(const Options& options, const CheckAnswer& answer) {
     show(options.traces.empty() && !options.json ? stderr : stdout, text);
     std::fflush(stdout);  // we may end as the program did, at once
   }
-  if (!options.junit.empty() && !write_file(options.junit, inspect::to_junit(answer.findings)))
+  if (!options.junit.empty() &&
+      !write_file(options.junit, inspect::to_junit(answer.findings, test_of(options))))
     return kAskedWrongly;
-  if (!options.sarif.empty() && !write_file(options.sarif, inspect::to_sarif(answer.findings)))
+  if (!options.sarif.empty() && !write_file(options.sarif, inspect::to_sarif(answer.findings, PLAT_VERSION)))
     return kAskedWrongly;
   return answer.errors > 0 || (options.strict && answer.warnings > 0) ? options.error_exitcode : kDone;
 }
@@ -196,6 +202,8 @@ Action add_check(Parser& app, const Program& program) {
                "Also print a line that would suppress each");
   app.add_flag("--no-unwritten{false},--unwritten", request.options.unwritten,
                "Do not look at bytes that were never written");
+  app.add_flag("--no-races{false},--races", request.options.races,
+               "Do not look for accesses to the same bytes that nothing orders");
   app.add_flag("--no-leaks{false},--leaks", request.options.leaks, "Do not look at what is left");
   app.add_flag("--no-failed-calls{false},--failed-calls", request.failed_calls,
                "Do not list calls that returned an error");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/progress.h"
 #include "cli/stop.h"
 #include "cli/terminal.h"
 
@@ -14,9 +15,9 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
                CheckAnswer& answer) {
   const std::string who = fmt::format("pid {}", info.pid);
   if (info.lost > 0)
-    answer.notes.push_back(
-        fmt::format("{}: {} event{} lost, so leaks are not judged and other findings may be wrong", who,
-                    info.lost, info.lost == 1 ? " was" : "s were"));
+    answer.notes.push_back(fmt::format(
+        "{}: {} event{} lost, so leaks are not judged, nor races, and other findings may be wrong", who,
+        info.lost, info.lost == 1 ? " was" : "s were"));
   if (info.damaged > 0)
     answer.notes.push_back(fmt::format("{}: {} chunk{} of the trace damaged", who, info.damaged,
                                        info.damaged == 1 ? " is" : "s are"));
@@ -29,6 +30,11 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
   if (info.mstx_only)
     answer.notes.push_back(
         fmt::format("{}: the recorder was a tool of mstx alone; calls of the device were not seen", who));
+  if (!info.foreign_device.empty())
+    answer.notes.push_back(
+        fmt::format("{}: the device is {}, which is not Plat's: the rules that our device keeps itself "
+                    "(`plat rules`, all but INSP-...) are off",
+                    who, info.foreign_device));
   if (totals.failed_calls > 0)
     answer.notes.push_back(fmt::format("{}: {} call{} returned an error", who, totals.failed_calls,
                                        totals.failed_calls == 1 ? "" : "s"));
@@ -36,22 +42,33 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
 
 }  // namespace
 
+std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, const CheckRequest& request,
+                                               CheckAnswer& answer) {
+  inspect::CheckOptions options = request.options;
+  options.ended = (reader.info().ended || request.ended_by_itself) && reader.info().lost == 0;
+  options.mstx_only = reader.info().mstx_only;
+  options.races &= reader.info().lost == 0;  // a wait may be among them
+  auto checker = std::make_unique<inspect::Checker>(options);
+  inspect::Event event;
+  while (!should_stop() && reader.next(event) && event.time_ns <= request.until_ns) checker->apply(event);
+  checker->finish();
+  add_notes(reader.info(), checker->totals(), options.ended, answer);
+  return checker;
+}
+
 bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& answer) {
   std::string problem;
   const auto source = inspect::source_of_file(path, problem);
-  auto reader = source ? inspect::Reader::open(*source, problem) : std::nullopt;
+  Progress progress("checking " + path);
+  auto reader = source ? inspect::Reader::open(watched(*source, progress, 2), problem) : std::nullopt;
   if (!reader) {
+    progress.done();
     show(stderr, fmt::format("plat: {}: {}\n", path, problem));
     return false;
   }
   ++answer.traces;
-  inspect::CheckOptions options = request.options;
-  options.ended = (reader->info().ended || request.ended_by_itself) && reader->info().lost == 0;
-  options.mstx_only = reader->info().mstx_only;
-  inspect::Checker checker(options);
-  inspect::Event event;
-  while (!should_stop() && reader->next(event)) checker.apply(event);
-  checker.finish();
+  const auto found = look_through(*reader, request, answer);
+  const inspect::Checker& checker = *found;
   inspect::Symbols symbols(reader->info(), request.frames);
   for (inspect::Finding finding : checker.findings()) {
     finding.pid = reader->info().pid;
@@ -71,7 +88,6 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   answer.events += totals.events;
   answer.peak_bytes = std::max(answer.peak_bytes, totals.peak_bytes);
   answer.live_bytes += totals.live_bytes;
-  add_notes(reader->info(), totals, options.ended, answer);
   return true;
 }
 

@@ -2,12 +2,13 @@
 // Traces in, findings out: the part of plat check that needs no program.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "inspect/check/checker.h"
+#include "inspect/check/formatter.h"
 #include "inspect/check/suppressions.h"
-#include "inspect/check/told.h"
 
 namespace plat::cli {
 
@@ -16,7 +17,8 @@ struct CheckRequest {
   inspect::Suppressions suppressions;
   inspect::FrameFilter frames;
   bool failed_calls = true;
-  bool ended_by_itself = false;  // known to have, even if the trace does not say so
+  bool ended_by_itself = false;    // known to have, even if the trace does not say so
+  uint64_t until_ns = UINT64_MAX;  // nothing later is looked at
 };
 
 struct CheckAnswer {
@@ -31,6 +33,10 @@ struct CheckAnswer {
   uint64_t peak_bytes = 0;  // of the process that had the most
   uint64_t live_bytes = 0;  // of all
 };
+
+// Reads a trace to its end, and adds what there is to say about the trace itself.
+std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, const CheckRequest& request,
+                                               CheckAnswer& answer);
 
 // Adds what one trace shows. False, with a line on stderr, if it is none.
 bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& answer);

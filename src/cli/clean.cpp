@@ -9,14 +9,14 @@
 
 namespace plat::cli {
 
-const char* const kCleanExamples =
-    "\nA machine on which a process lives is never touched, and a left-over file does no harm: the next "
-    "process\n"
-    "that joins starts afresh. Clean when the names get in the way, or before you uninstall.\n"
-    "\nExamples:\n"
-    "  plat clean                 remove what all unused machines have left\n"
-    "  plat clean --dry-run       only say what would be removed\n"
-    "  plat clean --node ci-7     this machine only";
+const char* const kCleanExamples = R"(
+A machine on which a process lives is never touched, and a left-over file does no harm: the next process
+that joins starts afresh. Clean when the names get in the way, or before you uninstall.
+
+Examples:
+  plat clean                 remove what all unused machines have left
+  plat clean --dry-run       only say what would be removed
+  plat clean --node ci-7     this machine only)";
 
 namespace {
 

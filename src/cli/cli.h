@@ -40,7 +40,9 @@ Action add_record(Parser& app, const Program& program);
 Action add_check(Parser& app, const Program& program);
 Action add_report(Parser& app, const Program& program);
 Action add_export(Parser& app, const Program& program);
+Action add_view(Parser& app, const Program& program);
 Action add_top(Parser& app, const Program& program);
+Action add_fabric(Parser& app, const Program& program);
 
 extern const char* const kInfoExamples;
 extern const char* const kRunExamples;
@@ -51,6 +53,8 @@ extern const char* const kRecordExamples;
 extern const char* const kCheckExamples;
 extern const char* const kReportExamples;
 extern const char* const kExportExamples;
+extern const char* const kViewExamples;
 extern const char* const kTopExamples;
+extern const char* const kFabricExamples;
 
 }  // namespace plat::cli

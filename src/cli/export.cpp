@@ -3,31 +3,36 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <regex>
 
 #include "cli/cli.h"
 #include "cli/frame_options.h"
 #include "cli/output_file.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "inspect/export/export.h"
+#include "inspect/import/open.h"
 
 namespace plat::cli {
 
-const char* const kExportExamples =
-    "\nFormats, and what opens them:\n"
-    "  folded      one line a stack with its weight: flamegraph.pl, inferno, speedscope\n"
-    "  speedscope  https://www.speedscope.app: flame graphs of the peak, of all allocations and of what was "
-    "left\n"
-    "  snapshot    PyTorch's memory snapshot: pytorch.org/memory_viz, MindStudio Insight (name it .pickle), "
-    "plat "
-    "replay\n"
-    "  heaptrack   heaptrack_gui and heaptrack_print\n"
-    "\nNothing is written if the trace is damaged or holds no allocation.\n"
-    "\nExamples:\n"
-    "  plat record -o run.trace -- ./program\n"
-    "  plat export speedscope run.trace -o run.speedscope.json\n"
-    "  plat export snapshot run.trace -o run.pickle\n"
-    "  plat export folded run.trace -o peak.folded\n"
-    "  plat export folded --of allocated --by count run.trace -o churn.folded";
+const char* const kExportExamples = R"(
+Formats, and what opens them:
+  folded      one line a stack with its weight: flamegraph.pl, inferno, speedscope
+  speedscope  https://www.speedscope.app: flame graphs of the peak, of all allocations and of what was left
+  snapshot    PyTorch's memory snapshot: pytorch.org/memory_viz, MindStudio Insight (name it .pickle), plat replay
+  heaptrack   heaptrack_gui and heaptrack_print
+  memscope    MindStudio Insight, if it is called memscope_dump_<digits>.db
+  perfetto    https://ui.perfetto.dev: blocks, counters, copies, ranges, marks and streams on one axis
+
+Nothing is written if the trace is damaged or holds no allocation.
+
+Examples:
+  plat record -o run.trace -- ./program
+  plat export speedscope run.trace -o run.speedscope.json
+  plat export snapshot run.trace -o run.pickle
+  plat export perfetto run.trace -o run.pftrace
+  plat export folded run.trace -o peak.folded
+  plat export folded --of allocated --by count run.trace -o churn.folded)";
 
 namespace {
 
@@ -64,6 +69,10 @@ const Format kFormats[] = {
                     const Options&) { return to_snapshot(history, stacks); }},
     {"heaptrack", [](const History& history, NamedStacks& stacks,
                      const Options&) { return to_heaptrack(history, stacks); }},
+    {"perfetto", [](const History& history, NamedStacks& stacks,
+                    const Options&) { return to_perfetto(history, stacks); }},
+    {"memscope", [](const History& history, NamedStacks& stacks,
+                    const Options&) { return to_memscope(history, stacks); }},
 };
 
 std::vector<std::string> names() {
@@ -77,13 +86,21 @@ int refuse(const std::string& what, const std::string& why) {
   return kAskedWrongly;
 }
 
+// Its viewer goes by the name.
+bool has_memscope_name(const std::string& file) {
+  static const std::regex kName("(memscope|leaks)_dump_[0-9]+\\.db");
+  return std::regex_match(std::filesystem::path(file).filename().string(), kName);
+}
+
 int export_trace(const Options& options) {
   std::error_code none;
   if (std::filesystem::equivalent(options.trace, options.file, none))
     return refuse(options.file, "is the trace itself; name another file with -o");
   std::string problem;
-  const auto source = inspect::source_of_file(options.trace, problem);
-  const auto history = source ? inspect::read_history(*source, problem) : std::nullopt;
+  const auto source = inspect::open_any(options.trace, problem);
+  Progress progress("reading " + options.trace);
+  const auto history = source ? inspect::read_history(watched(*source, progress, 2), problem) : std::nullopt;
+  progress.done();
   if (!history) return refuse(options.trace, problem);
   if (!can_write(options.file)) return kAskedWrongly;
   inspect::Symbols symbols(history->info, options.filter);
@@ -92,7 +109,13 @@ int export_trace(const Options& options) {
     if (options.format != format.name) continue;
     const std::string made = format.make(*history, stacks, options);
     if (made.empty()) return refuse(options.trace, "has nothing of that kind; nothing was written");
-    return write_file(options.file, made) ? kDone : kAskedWrongly;
+    if (!write_file(options.file, made)) return kAskedWrongly;
+    if (options.format == "memscope" && !has_memscope_name(options.file))
+      show(stderr,
+           fmt::format(
+               "plat: MindStudio Insight opens it only under a name such as memscope_dump_1.db, not as {}\n",
+               options.file));
+    return kDone;
   }
   return kAskedWrongly;
 }
@@ -105,7 +128,9 @@ Action add_export(Parser& app, const Program&) {
       .type_name("FORMAT")
       .required()
       .one_of(names());
-  app.add_option("trace", options->trace, "A trace of plat record").type_name("TRACE").required();
+  app.add_option("trace", options->trace, "A trace of plat record, a memory snapshot or a memscope database")
+      .type_name("TRACE")
+      .required();
   app.add_option("-o,--output", options->file, "The file to write").type_name("FILE").required();
   app.add_option("--of", options->of, "folded: memory at the peak, at the end, or all allocated (peak)")
       .type_name("peak|end|allocated")

@@ -14,17 +14,16 @@
 
 namespace plat::cli {
 
-const char* const kInfoExamples =
-    "\nLooking changes nothing: it joins no machine, creates no file, and waits at most 0.2 s for a "
-    "device\n"
-    "that a process is changing just now. A device that no process uses is idle, and is shown with the "
-    "memory\n"
-    "that it would have.\n"
-    "\nExamples:\n"
-    "  plat info                    the machine that programs started here would join\n"
-    "  plat info --node ci-7        another one (see PLAT_NODE)\n"
-    "  plat info --json             for tools\n"
-    "  plat info --verify           also check the books; exit code 1 if they are wrong";
+const char* const kInfoExamples = R"(
+Looking changes nothing: it joins no machine, creates no file, and waits at most 0.2 s for a device
+that a process is changing just now. A device that no process uses is idle, and is shown with the memory
+that it would have.
+
+Examples:
+  plat info                    the machine that programs started here would join
+  plat info --node ci-7        another one (see PLAT_NODE)
+  plat info --json             for tools
+  plat info --verify           also check the books; exit code 1 if they are wrong)";
 
 namespace {
 
@@ -37,7 +36,7 @@ struct Options {
 using device::DeviceView;
 using device::ObserveState;
 
-void add_device(std::string& text, const DeviceLine& line, bool verify) {
+void add_device(std::string& text, const DeviceLine& line, const FabricStatus& fabric, bool verify) {
   const DeviceView& view = line.seen.view;
   const std::string name = line.is_host ? "host" : fmt::format("{}", line.number);
   if (line.seen.state == ObserveState::Unknown) {
@@ -54,6 +53,7 @@ void add_device(std::string& text, const DeviceLine& line, bool verify) {
     if (holder.shared_bytes > 0) text += fmt::format(", {} of it shared", format_bytes(holder.shared_bytes));
     text += fmt::format("\n");
   }
+  text += remote_holders_text(fabric, device_name(line), "             ");
   if (view.dead_bytes > 0)
     text += fmt::format("         {} of ended processes, given back when the next process calls in\n",
                         format_bytes(view.dead_bytes));
@@ -80,7 +80,8 @@ void print_text(const MachineView& machine, bool verify) {
     text += fmt::format("ASCEND_RT_VISIBLE_DEVICES shows {} of them to programs: {}.\n",
                         machine.config.visible.size(), fmt::join(machine.config.visible, ", "));
   text += fmt::format("\n{:<8} {:<18} {:>12} {:>12}  {}\n", "device", "SoC", "capacity", "free", "processes");
-  for (const DeviceLine& line : machine.lines) add_device(text, line, verify);
+  for (const DeviceLine& line : machine.lines) add_device(text, line, machine.fabric, verify);
+  text += fabric_section(machine.fabric, {});
   if (machine.config.is_private())
     text += fmt::format(
         "\nA private machine is seen by its own process only; this is what one would start with.\n");
@@ -133,6 +134,7 @@ void print_json(const MachineView& machine) {
       out["devices"].push_back(to_json(line));
     }
   }
+  if (!machine.fabric.is_null()) out["fabric"] = machine.fabric;
   out["other_machines"] = machine.others;
   // A process may give itself any name; what is not UTF-8 must not stop the rest.
   show(stdout, visible_json(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");

@@ -12,6 +12,8 @@ namespace {
 
 using device::ObserveState;
 
+constexpr int kPatienceMs = 200;  // for a daemon that may be stopped
+
 DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
   DeviceLine line;
   line.number = number;
@@ -30,6 +32,11 @@ DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json device_name(const DeviceLine& line) {
+  if (line.is_host) return "host";
+  return line.number;
+}
 
 MachineView look_at(device::Config config) {
   MachineView machine;
@@ -50,6 +57,8 @@ MachineView look_at(device::Config config) {
     const bool is_extra = number >= machine.config.device_count;
     if (!is_extra || line.seen.state != ObserveState::Idle) machine.lines.push_back(std::move(line));
   }
+  if (!machine.config.is_private())
+    machine.fabric = ask_fabric(machine.config.directory, machine.config.node, kPatienceMs);
   return machine;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/fabric_view.h"
 #include "device/config.h"
 #include "device/observer.h"
 
@@ -21,8 +22,12 @@ struct MachineView {
   device::Config config;
   std::vector<DeviceLine> lines;
   std::vector<std::string> others;
+  FabricStatus fabric;  // null where no daemon runs
 };
 
 MachineView look_at(device::Config config);
+
+// As JSON names it: "host", or its number.
+nlohmann::ordered_json device_name(const DeviceLine& line);
 
 }  // namespace plat::cli

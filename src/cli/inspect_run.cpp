@@ -28,8 +28,10 @@ os::Ending run_recorded(const RecordOptions& options, int& error) {
   std::string preloaded = variable("LD_PRELOAD");
   if (!preloaded.empty()) preloaded += ":";
   preloaded += libraries + "/libplat_inspect.so";
-  // Without this name torch_npu keeps to itself what its pool hands out.
-  if (const std::string gate = libraries + "/plat/libascend_kernel_hook.so"; os::file_exists(gate))
+  // Without this name torch_npu keeps to itself what its pool hands out. Who preloads a real one has the
+  // name.
+  if (const std::string gate = libraries + "/plat/libascend_kernel_hook.so";
+      os::file_exists(gate) && preloaded.find("/libascend_kernel_hook.so") == std::string::npos)
     preloaded += ":" + gate;
   variables["LD_PRELOAD"] = preloaded;
   // The vendor's library, if there is one, is the one to watch; ours serves where there is none.

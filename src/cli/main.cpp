@@ -32,16 +32,18 @@ const std::array kCommands = {
     Command{"check", "Run a program and say what it does wrong with memory", kCheckExamples, add_check},
     Command{"record", "Run a program and write down what it does with memory", kRecordExamples, add_record},
     Command{"report", "Show what happened to memory in a trace", kReportExamples, add_report},
+    Command{"view", "Show a trace as a page for the browser", kViewExamples, add_view},
     Command{"export", "Write a trace as a file that other tools open", kExportExamples, add_export},
     Command{"top", "Show memory as it is now, again and again", kTopExamples, add_top},
     Command{"rules", "Explain the rules that errors cite", kRulesExamples, add_rules},
     Command{"replay", "Run a trace of allocations against the pool", kReplayExamples, add_replay},
+    Command{"fabric", "Let programs use memory of other servers", kFabricExamples, add_fabric},
     Command{"clean", "Remove what machines that nobody uses have left", kCleanExamples, add_clean},
 };
 
-constexpr const char* kFooter =
-    "\n'plat COMMAND --help' shows the options of a command, with examples.\n"
-    "'plat run --settings' lists every setting of the software device.";
+constexpr const char* kFooter = R"(
+'plat COMMAND --help' shows the options of a command, with examples.
+'plat run --settings' lists every setting of the software device.)";
 
 }  // namespace
 

@@ -17,27 +17,22 @@
 
 namespace plat::cli {
 
-const char* const kRecordExamples =
-    "\nEvery ACL memory, mapping, copy, stream and event call, and every mstx heap, region, mark and range, "
-    "with\n"
-    "time, thread, stream, result and call stack. The program runs over the libascendcl.so that it finds, "
-    "the\n"
-    "vendor's or this one. A process that is killed leaves a trace that ends with its last event. Programs "
-    "that it\n"
-    "starts write traces of their own, TRACE.PID.\n"
-    "\nStacks: 'fp' follows frame pointers and needs code compiled with -fno-omit-frame-pointer; 'unwind' "
-    "works with\n"
-    "all code and takes some microseconds for each event; 'none' is the fastest.\n"
-    "\nExamples:\n"
-    "  plat record -- ./train                       writes plat.trace\n"
-    "  plat record -o /tmp/t --stacks unwind -- ./a.out\n"
-    "  plat record --pid 4711                       a process that runs, until Ctrl-C: what it tells by "
-    "mstx, "
-    "from its\n"
-    "                                               next mstx call on; needs Plat's libms_tools_ext.so in "
-    "it\n"
-    "  plat check plat.trace                        then: what is wrong?\n"
-    "  plat report plat.trace                       or: where does the memory go?";
+const char* const kRecordExamples = R"(
+Every ACL memory, mapping, copy, stream and event call, and every mstx heap, region, mark and range, with
+time, thread, stream, result and call stack. The program runs over the libascendcl.so that it finds, the
+vendor's or this one. A process that is killed leaves a trace that ends with its last event. Programs that it
+starts write traces of their own, TRACE.PID.
+
+Stacks: 'fp' follows frame pointers and needs code compiled with -fno-omit-frame-pointer; 'unwind' works with
+all code and takes some microseconds for each event; 'none' is the fastest.
+
+Examples:
+  plat record -- ./train                       writes plat.trace
+  plat record -o /tmp/t --stacks unwind -- ./a.out
+  plat record --pid 4711                       a process that runs, until Ctrl-C: what it tells by mstx, from its
+                                               next mstx call on; needs Plat's libms_tools_ext.so in it
+  plat check plat.trace                        then: what is wrong?
+  plat report plat.trace                       or: where does the memory go?)";
 
 namespace {
 

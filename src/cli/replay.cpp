@@ -3,32 +3,40 @@
 // of a given size.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/replay_run.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
+#include "replay/run.h"
 
 namespace plat::cli {
 
-const char* const kReplayExamples =
-    "\nA trace is one of these, plain or gzipped; the content tells which:\n"
-    "  op,id,size,stream,time lines   a = allocate, f = free, u = another stream uses it; stream 0 is none;\n"
-    "                                 plat_pool_with_trace() writes them\n"
-    "  a recording                    by plat record: mstx regions where there are any, else device memory\n"
-    "  an RMM log                     Thread,Time,Action,Pointer,Size,Stream\n"
-    "  a PyTorch memory snapshot      the pickle of torch.npu.memory._dump_snapshot(), or the same as JSON\n"
-    "\nExamples:\n"
-    "  plat replay train.csv.gz                      time, waste, and the smallest device that would do\n"
-    "  plat replay --device 32GiB snapshot.pickle    does it fit, and if not, which event fails first?\n"
-    "  plat record -- ./train && plat replay plat.trace\n"
-    "  plat replay --compare train.csv.gz            the pool beside plain policies\n"
-    "  plat replay --slack 0.05 --json train.csv.gz  move pages rather than hold 5 % more than is in use\n"
-    "\nIn the table: ns/op is for the second half of the trace; reserved and min cap are over the peak of "
-    "live\n"
-    "bytes; remaps are pages moved in all / in the second half, with what they cost at 10 us each.\n"
-    "The pool is asked for each block on its stream; streams complete in order, and at once.";
+const char* const kReplayExamples = R"(
+A trace is one of these, plain or gzipped; the content tells which:
+  op,id,size,stream,time lines   a = allocate, f = free, u = another stream uses it; stream 0 is none;
+                                 plat_pool_with_trace() writes them
+  a recording                    by plat record: mstx regions where there are any, else device memory
+  an RMM log                     Thread,Time,Action,Pointer,Size,Stream
+  a PyTorch memory snapshot      the pickle of torch.npu.memory._dump_snapshot(), or the same as JSON
+  a memscope database            memscope_dump_TIME.db: blocks of pools, and device memory outside of them
+What lived before the recording began, or lives in a snapshot without a history, is there from the start.
+
+Examples:
+  plat replay train.csv.gz                      time, waste, and the smallest device that would do
+  plat replay --device 32GiB snapshot.pickle    does it fit, and if not, which event fails first?
+  plat replay --device 32GiB --compare memscope_dump_1.db
+                                                with which policy does it fit, and what is left?
+  plat record -- ./train && plat replay plat.trace
+  plat replay --compare train.csv.gz            the pool beside plain policies
+  plat replay --slack 0.05 --json train.csv.gz  move pages rather than hold 5 % more than is in use
+
+In the table: ns/op is for the second half of the trace; reserved and min cap are over the peak of live
+bytes; left is what the policy never took of the device (--device); remaps are pages moved in all / in the
+second half, with what they cost at 10 us each.
+The pool is asked for each block on its stream; streams complete in order, and at once.)";
 
 namespace {
 
@@ -54,8 +62,11 @@ struct Row {
   uint32_t streams;
   uint64_t peak_live;
   uint64_t smallest;  // 0: not searched, or not found
+  uint64_t device;    // 0: without a limit
   replay::Outcome outcome;
 
+  // Of the device, that the policy never took.
+  uint64_t left() const { return device - std::min(device, outcome.counters.reserved_peak); }
   double remap_cost_us() const { return static_cast<double>(outcome.counters.remaps) * kRemapMicroseconds; }
 };
 
@@ -74,6 +85,8 @@ void print_json(const std::vector<Row>& rows) {
                                 {"peak_live_bytes", row.peak_live},
                                 {"peak_reserved_bytes", outcome.counters.reserved_peak},
                                 {"smallest_device_bytes", nullptr},
+                                {"device_bytes", nullptr},
+                                {"left_bytes", nullptr},
                                 {"maps", outcome.counters.maps},
                                 {"remaps", outcome.counters.remaps},
                                 {"late_remaps", outcome.late_remaps},
@@ -81,6 +94,8 @@ void print_json(const std::vector<Row>& rows) {
                                 {"remap_cost_us", row.remap_cost_us()}};
     if (!outcome.completed) line["first_failing_event"] = outcome.failed_at;
     if (row.smallest != 0) line["smallest_device_bytes"] = row.smallest;
+    if (row.device != 0) line["device_bytes"] = row.device;
+    if (row.device != 0 && outcome.completed) line["left_bytes"] = row.left();
     out.push_back(std::move(line));
   }
   show(stdout, visible_json(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
@@ -97,16 +112,19 @@ std::string result_of(const Row& row) {
 
 void print_text(const std::vector<Row>& rows) {
   fmt::print("{:<34} {:<9} {:>8} {:>7} {:>10} {:>9} {:>8} {:>8} {:>11}  {}\n", "trace", "policy", "events",
-             "ns/op", "peak live", "reserved", "min cap", "maps", "remaps", "result");
+             "ns/op", "peak live", "reserved", rows.front().device != 0 ? "left" : "min cap", "maps",
+             "remaps", "result");
   for (const Row& row : rows) {
     const replay::Counters& counters = row.outcome.counters;
     const auto peak = static_cast<double>(row.peak_live);
     const std::string name = visible(row.trace.substr(row.trace.rfind('/') + 1));
+    std::string room = "-";
+    if (row.smallest != 0) room = fmt::format("{:.4f}", static_cast<double>(row.smallest) / peak);
+    if (row.device != 0 && row.outcome.completed) room = format_bytes(row.left());
     fmt::print("{:<34.34} {:<9} {:>8} {:>7.1f} {:>10} {:>9.4f} {:>8} {:>8} {:>11}  {}\n", name, row.policy,
                row.events, row.outcome.steady_nanoseconds, format_bytes(row.peak_live),
-               static_cast<double>(counters.reserved_peak) / peak,
-               row.smallest != 0 ? fmt::format("{:.4f}", static_cast<double>(row.smallest) / peak) : "-",
-               counters.maps, fmt::format("{}/{}", counters.remaps, row.outcome.late_remaps), result_of(row));
+               static_cast<double>(counters.reserved_peak) / peak, room, counters.maps,
+               fmt::format("{}/{}", counters.remaps, row.outcome.late_remaps), result_of(row));
   }
 }
 
@@ -132,16 +150,27 @@ int run(const Options& options) {
   for (const std::string& path : options.traces) {
     replay::Trace trace;
     std::string why;
+    Progress progress("replaying " + path);
+    progress.at(0);
     if (!replay::read_trace(path, trace, why, *unpacked_max)) {
+      progress.done();
       show(stderr, fmt::format("plat: {}\n", why));
       return kAskedWrongly;
     }
     for (const std::string& policy : policies) {
-      Row row{path, policy, trace.events.size(), trace.streams, trace.peak_live_bytes, 0, {}};
+      Row row{path, policy, trace.events.size(), trace.streams, trace.peak_live_bytes, 0, device_bytes, {}};
+      // The search runs it some twelve times; each policy is a part of the whole.
+      const auto part_of = [&, begun = rows.size()](double from, double size) {
+        const auto parts = static_cast<double>(policies.size() * options.traces.size());
+        return [&progress, parts, begun, from, size](double part) {
+          progress.at((static_cast<double>(begun) + from + part * size) / parts);
+        };
+      };
       row.outcome = run_once(trace, policy, device_bytes != 0 ? device_bytes : kUnlimitedBytes, options.slack,
-                             options.max_remaps);
+                             options.max_remaps, part_of(0, device_bytes == 0 ? 0.1 : 1));
       if (device_bytes == 0)
-        row.smallest = smallest_device(trace, policy, options.slack, options.step, options.max_remaps);
+        row.smallest = smallest_device(trace, policy, options.slack, options.step, options.max_remaps,
+                                       part_of(0.1, 0.9));
       all_completed = all_completed && row.outcome.completed;
       rows.push_back(std::move(row));
     }

@@ -115,25 +115,14 @@ Json to_json(const inspect::GrowthLine& line, inspect::Symbols& symbols) {
 
 // Addresses as text, because readers of JSON keep only 53 bits of a number; pieces by their distance from the
 // start of the map, those of blocks by the address itself.
-Json to_json(const std::vector<inspect::MemoryMap>& maps) {
-  Json list = Json::array();
-  for (const inspect::MemoryMap& map : maps) {
-    Json one{
-        {"kind", name_of(map.kind)}, {"name", map.name},         {"start", fmt::format("{:#x}", map.start)},
-        {"bytes", map.size},         {"left_out", map.left_out}, {"pieces", Json::array()}};
-    for (const inspect::MapPiece& piece : map.pieces)
-      one["pieces"].push_back(Json::array({piece.start - map.start, piece.size, piece.owner}));
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
-  std::string text = fmt::format("Process {}: {}\n{} events in {:.3f} ms, {} moved by copies and fills",
-                                 report.info.pid, visible(report.info.program), report.events,
-                                 static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
+  // What other tools recorded does not always say of which process.
+  std::string text = report.info.pid != 0 ? fmt::format("Process {}: ", report.info.pid) : "";
+  text +=
+      fmt::format("{}\n{} events in {:.3f} ms, {} moved by copies and fills", visible(report.info.program),
+                  report.events, static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
   if (report.failed_calls > 0)
     text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
   text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} {}\n\n", format_bytes(report.peak_bytes),
@@ -230,7 +219,6 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
   Json& growth = json["growth"] = Json::array();
   for (size_t i = 0; i < report.growth.size() && i < view.rows; ++i)
     growth.push_back(to_json(report.growth[i], symbols));
-  if (view.maps) json["maps_at_peak"] = to_json(report.maps_at_peak);
   return json;
 }
 

@@ -16,36 +16,32 @@
 
 namespace plat::cli {
 
-const char* const kRunExamples =
-    "\nThe program finds libascendcl.so of this installation before any other, and its exit code or the "
-    "signal that\n"
-    "ends it becomes that of 'plat run'. Options of the program go after '--'.\n"
-    "\nBy default programs share one machine: its devices, its memory, and what they export to each other. A "
-    "program\n"
-    "that asks for devices of its own kind (--product, --devices, --capacity, --host-capacity) gets a "
-    "machine to\n"
-    "itself, removed afterwards, unless --node or PLAT_NODE names one.\n"
-    "\nA fault is 'CALLS, WHEN, WHAT': calls are a name (aclrtMalloc), the beginning of one (aclrtMemcpy*) "
-    "or "
-    "a group\n"
-    "(any malloc free reserve release map unmap export import memcpy memset stream event sync); when is "
-    "nth=N, "
-    "every=N\n"
-    "or chance=P, with 'once' or 'sticky'; what is fail=CODE, delay=50ms (of the stream, if the call queues "
-    "work) or kill.\n"
-    "'capacity, after=SIZE, to=SIZE' takes memory away. docs/howto/faults.md tells the rest.\n"
-    "\nExamples:\n"
-    "  plat run -- ./train --epochs 1               on the common machine: 8 devices of an Atlas A2\n"
-    "  plat run --devices 2 --capacity 1GiB -- ./a.out\n"
-    "                                               two small devices, to meet out-of-memory early\n"
-    "  plat run --product 950 -- ./a.out            how would it fare on an Ascend 950?\n"
-    "  plat run --host-access allow -- ./a.out      let the CPU read and write device addresses\n"
-    "  plat run --rule VMM-Map-whole-handle=error -- ./a.out\n"
-    "                                               take a rule more strictly ('plat rules' lists them)\n"
-    "  plat run --node team -- ./a.out              join the machine 'team', together with others\n"
-    "  plat run --fault 'malloc, nth=3, fail=207001' -- ./a.out\n"
-    "                                               does it survive when the third allocation fails?\n"
-    "  plat run --settings                          every setting, as option, variable and line of a file";
+const char* const kRunExamples = R"(
+The program finds libascendcl.so of this installation before any other, and its exit code or the signal that
+ends it becomes that of 'plat run'. Options of the program go after '--'.
+
+By default programs share one machine: its devices, its memory, and what they export to each other. A program
+that asks for devices of its own kind (--product, --devices, --capacity, --host-capacity) gets a machine to
+itself, removed afterwards, unless --node or PLAT_NODE names one.
+
+A fault is 'CALLS, WHEN, WHAT': calls are a name (aclrtMalloc), the beginning of one (aclrtMemcpy*) or a group
+(any malloc free reserve release map unmap export import memcpy memset stream event sync); when is nth=N, every=N
+or chance=P, with 'once' or 'sticky'; what is fail=CODE, delay=50ms (of the stream, if the call queues work), uce (the
+memory that it brings is broken) or kill.
+'capacity, after=SIZE, to=SIZE' takes memory away. docs/howto/faults.md tells the rest.
+
+Examples:
+  plat run -- ./train --epochs 1               on the common machine: 8 devices of an Atlas A2
+  plat run --devices 2 --capacity 1GiB -- ./a.out
+                                               two small devices, to meet out-of-memory early
+  plat run --product 950 -- ./a.out            how would it fare on an Ascend 950?
+  plat run --host-access allow -- ./a.out      let the CPU read and write device addresses
+  plat run --rule VMM-Map-whole-handle=error -- ./a.out
+                                               take a rule more strictly ('plat rules' lists them)
+  plat run --node team -- ./a.out              join the machine 'team', together with others
+  plat run --fault 'malloc, nth=3, fail=207001' -- ./a.out
+                                               does it survive when the third allocation fails?
+  plat run --settings                          every setting, as option, variable and line of a file)";
 
 namespace {
 

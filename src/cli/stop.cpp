@@ -13,10 +13,14 @@ volatile std::sig_atomic_t g_signal = 0;
 }  // namespace
 
 void keep_stop_signals() {
+  struct sigaction keep {};
+  keep.sa_handler = [](int number) { g_signal = number; };
+  keep.sa_flags = SA_RESTART | SA_RESETHAND;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, &keep, &before);
     // One that was ignored, as under nohup, stays so.
-    const auto before = std::signal(signal, [](int number) { g_signal = number; });
-    if (before == SIG_IGN) std::signal(signal, SIG_IGN);
+    if (before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
   }
 }
 

@@ -4,7 +4,8 @@
 
 namespace plat::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP are kept until somebody asks.
+// From now on SIGINT, SIGTERM and SIGHUP are kept until somebody asks, each once: the second ends the
+// process, for commands that cannot get to asking because nobody reads what they write.
 void keep_stop_signals();
 
 // Whether one has come.

@@ -2,7 +2,9 @@
 // plat top: memory as it is now, again and again.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include "base/text.h"
 #include "cli/attach.h"
@@ -11,31 +13,29 @@
 #include "cli/info_view.h"
 #include "cli/live_trace.h"
 #include "cli/report_view.h"
+#include "cli/screen.h"
 #include "cli/settings.h"
 #include "cli/stop.h"
 #include "cli/terminal.h"
+#include "cli/top_view.h"
 #include "os/process.h"
 
 namespace plat::cli {
 
-const char* const kTopExamples =
-    "\nOf every process on the machine: how much of each device it holds. That needs nothing of the "
-    "process.\n"
-    "--pid looks inside one: who in it holds what. Of a process that plat record has started that is "
-    "everything. "
-    "Into\n"
-    "another one the recorder is let in by the mstx broker, Plat's libms_tools_ext.so, at the program's next "
-    "mstx "
-    "call;\n"
-    "then heaps, regions and marks are seen, and calls of the device are not. Of what lived before, the "
-    "broker "
-    "knows\n"
-    "what it was asked to remember (PLAT_MSTX_REMEMBER=1).\n"
-    "\nExamples:\n"
-    "  plat top                     devices and processes, every second; Ctrl-C ends it\n"
-    "  plat top --pid 4711          also what happens inside this one\n"
-    "  plat top plat.trace          the same, by its trace\n"
-    "  plat top --once --json       one look, for scripts";
+const char* const kTopExamples = R"(
+Of every process on the machine: how much of each device it holds. That needs nothing of the process.
+--pid looks inside one: who in it holds what. Of a process that plat record has started that is everything. Into
+another one the recorder is let in by the mstx broker, Plat's libms_tools_ext.so, at the program's next mstx call;
+then heaps, regions and marks are seen, and calls of the device are not. Of what lived before, the broker knows
+what it was asked to remember (PLAT_MSTX_REMEMBER=1).
+
+On a terminal: q ends it, s sorts by bytes, growth, count or births, arrows, page keys, g and G scroll.
+
+Examples:
+  plat top                     devices and processes, every second
+  plat top --pid 4711          also what happens inside this one: pools, and who holds what
+  plat top plat.trace          the same, by its trace
+  plat top --once --json       one look, for scripts)";
 
 namespace {
 
@@ -51,9 +51,11 @@ struct Options {
   inspect::FrameFilter filter;
 };
 
-std::string devices_text(const MachineView& machine) {
-  std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
-                                 machine.config.node, "device", "capacity", "used");
+std::string devices_text(const MachineView& machine, FabricRates& rates) {
+  std::string text = fmt::format(
+      "Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} "
+      "{:>12}  processes\n",
+      machine.config.node, "device", "capacity", "used");
   for (const DeviceLine& line : machine.lines) {
     const device::DeviceView& view = line.seen.view;
     if (line.seen.state != device::ObserveState::Live) continue;
@@ -63,8 +65,9 @@ std::string devices_text(const MachineView& machine) {
     for (const device::Holder& holder : view.holders)
       text += fmt::format("{:>21} {:>12}  {} in {} blocks\n", holder.pid, format_bytes(holder.bytes),
                           visible(holder.name), holder.blocks);
+    text += remote_holders_text(machine.fabric, device_name(line), std::string(36, ' '));
   }
-  return text;
+  return text + fabric_section(machine.fabric, rates.look(machine.fabric, os::monotonic_nanoseconds()));
 }
 
 inspect::Json devices_json(const MachineView& machine) {
@@ -72,7 +75,7 @@ inspect::Json devices_json(const MachineView& machine) {
   for (const DeviceLine& line : machine.lines) {
     const device::DeviceView& view = line.seen.view;
     if (line.seen.state != device::ObserveState::Live) continue;
-    inspect::Json one{{"device", line.is_host ? inspect::Json("host") : inspect::Json(line.number)},
+    inspect::Json one{{"device", device_name(line)},
                       {"capacity_bytes", view.capacity_bytes},
                       {"used_bytes", view.capacity_bytes - view.free_bytes}};
     one["processes"] = inspect::Json::array();
@@ -84,38 +87,104 @@ inspect::Json devices_json(const MachineView& machine) {
   return list;
 }
 
-// What one look shows; false if the trace cannot be read.
-bool look(const Options& options, const device::Config& config, std::unique_ptr<inspect::LiveReport>& inside,
-          std::string& shown) {
+// The inside of the process, if it is asked for; false if its trace cannot be
+// read.
+bool open_inside(const Options& options, std::unique_ptr<inspect::LiveReport>& inside) {
+  if (options.trace.empty()) return true;
+  std::string problem;
+  if (const auto source = inspect::source_of_file(options.trace, problem))
+    inside = inspect::LiveReport::open(*source, problem);
+  if (!inside) show(stderr, fmt::format("plat: {}: {}\n", options.trace, problem));
+  return inside != nullptr;
+}
+
+// What one look shows.
+std::string look(const Options& options, const device::Config& config, inspect::LiveReport* inside,
+                 FabricRates& rates) {
   const MachineView machine = look_at(config);
-  if (!options.trace.empty() && !inside) {
-    std::string problem;
-    if (const auto source = inspect::source_of_file(options.trace, problem))
-      inside = inspect::LiveReport::open(*source, problem);
-    if (!inside) {
-      show(stderr, fmt::format("plat: {}: {}\n", options.trace, problem));
-      return false;
-    }
-  }
-  const inspect::Report* const report = inside ? &inside->look() : nullptr;
+  const inspect::Report* const report = inside != nullptr ? &inside->look() : nullptr;
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
+    if (!machine.fabric.is_null()) json["fabric"] = machine.fabric;
     if (report != nullptr) {
       inspect::Symbols symbols(report->info, options.filter);
       json["process"] = report_json(*report, symbols, options.view);
     }
-    shown = inspect::to_line(json) + "\n";
-    return true;
+    return inspect::to_line(json) + "\n";
   }
-  shown = devices_text(machine);
+  std::string shown = devices_text(machine, rates);
   if (report != nullptr) {
     inspect::Symbols symbols(report->info, options.filter);
     shown += "\n" + report_text(*report, symbols, options.view);
   }
-  return true;
+  return shown;
 }
 
-// Finds the trace of the process, or has one written for as long as we look. False: it said why not.
+// The same for a screen, line by line.
+std::vector<std::string> look_on_screen(const Options& options, const device::Config& config,
+                                        inspect::LiveReport* inside, TopView& view, FabricRates& rates) {
+  std::vector<std::string> lines;
+  std::istringstream text(devices_text(look_at(config), rates));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  if (inside == nullptr) return lines;
+  const inspect::Report& report = inside->look();
+  inspect::Symbols symbols(report.info, options.filter);
+  lines.emplace_back();
+  for (std::string& line : view.lines(report, symbols)) lines.push_back(std::move(line));
+  return lines;
+}
+
+// Whether the process that is looked at has ended.
+bool has_ended(const Options& options) { return options.pid != 0 && os::start_time_of(options.pid) == 0; }
+
+int watch_on_screen(const Options& options, const device::Config& config, inspect::LiveReport* inside) {
+  Screen screen;
+  TopView view;
+  FabricRates rates;
+  size_t first = 0;
+  std::vector<std::string> lines = look_on_screen(options, config, inside, view, rates);
+  for (uint64_t looked_ns = os::monotonic_nanoseconds(); !should_stop();) {
+    first = std::min(first, lines.empty() ? 0 : lines.size() - 1);
+    const size_t rows = screen.draw(
+        lines, first,
+        fmt::format(" line {} of {}; {}q ends, s sorts (by {}), arrows scroll ", first + 1, lines.size(),
+                    has_ended(options) ? "the process has ended; " : "", name_of(view.order)));
+    const double since_s = static_cast<double>(os::monotonic_nanoseconds() - looked_ns) / 1e9;
+    const Pressed pressed = screen.wait(std::max(0.0, options.interval_s - since_s));
+    switch (pressed.key) {
+      case Key::Quit:
+        return kDone;
+      case Key::Up:
+        first -= std::min<size_t>(first, 1);
+        break;
+      case Key::Down:
+        ++first;
+        break;
+      case Key::PageUp:
+        first -= std::min(first, rows);
+        break;
+      case Key::PageDown:
+        first += rows;
+        break;
+      case Key::Home:
+        first = 0;
+        break;
+      case Key::End:
+        first = lines.size() > rows ? lines.size() - rows : 0;
+        break;
+      case Key::Other:
+        if (pressed.letter == 's') view.order = next_of(view.order);
+        [[fallthrough]];
+      case Key::None:
+        lines = look_on_screen(options, config, inside, view, rates);
+        looked_ns = os::monotonic_nanoseconds();
+    }
+  }
+  return kDone;
+}
+
+// Finds the trace of the process, or has one written for as long as we look.
+// False: it said why not.
 bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
   if (!Attachment::is_abandoned(options.pid)) options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
@@ -126,7 +195,8 @@ bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
     return true;
   }
   fmt::print(stderr,
-             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds\n"
+             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it "
+             "holds\n"
              "of each device; 'plat record -- PROGRAM' starts it with the recorder.\n",
              options.pid, problem);
   return false;
@@ -141,18 +211,19 @@ int watch(Options& options) {
   std::unique_ptr<LiveTrace> live;
   if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
   std::unique_ptr<inspect::LiveReport> inside;
-  for (;;) {
-    std::string shown;
-    if (!look(options, config, inside, shown)) return kAskedWrongly;
-    if (live) live->forget_name();
+  if (!open_inside(options, inside)) return kAskedWrongly;
+  if (live) live->forget_name();
+  if (!options.once && !options.json && Screen::is_there())
+    return watch_on_screen(options, config, inside.get());
+  for (FabricRates rates;;) {
+    const std::string shown = look(options, config, inside.get(), rates);
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     show(stdout, shown);
     std::fflush(stdout);
     if (options.once || should_stop()) return kDone;
     os::sleep_microseconds(static_cast<uint32_t>(options.interval_s * 1e6));
     if (should_stop()) return kDone;
-    if (options.pid != 0 && os::start_time_of(options.pid) == 0)
-      options.once = true;  // it has ended: a last look
+    if (has_ended(options)) options.once = true;  // a last look
   }
 }
 
@@ -167,7 +238,8 @@ Action add_top(Parser& app, const Program&) {
   app.add_flag("--json", options->json, "As JSON, one line a look");
   app.add_option("--interval", options->interval_s, "Seconds between looks (1)").range(0.05, 3600.0);
   app.add_option("--wait", options->wait_s,
-                 "Seconds to wait for an mstx call of a process that is not recorded (10)")
+                 "Seconds to wait for an mstx call of a process that is not "
+                 "recorded (10)")
       .range(0.0, 3600.0);
   app.add_option("--rows", options->view.rows, "Lines of each list (8)")
       .type_name("COUNT")

@@ -14,6 +14,7 @@ bool PageTable::prepare(Va va, uint64_t size_bytes) {
   const uint64_t last = (va.value + size_bytes - 1) >> (kPageShift + kLeafBits);
   if (last >= kLeaves) return false;
   for (uint64_t leaf = first; leaf <= last; ++leaf) {
+    // Relaxed: those who prepare and store are serialised by their caller's lock.
     if (leaves_[leaf].load(std::memory_order_relaxed) != nullptr) continue;
     // calloc, because the system gives zero pages on first touch: a sparse leaf costs what is used of it.
     auto* entries =

@@ -36,7 +36,8 @@ class PageTable {
   // Makes sure that stores to [va, va + size_bytes) cannot fail. False when there is no memory for the
   // leaves.
   bool prepare(Va va, uint64_t size_bytes);
-  // The page's leaf must have been prepared.
+  // The page's leaf must have been prepared. Those who prepare and store are serialised by the caller, hence
+  // relaxed; readers come at any time, and acquire the leaf and the entry.
   void store(Va va, uint64_t entry) {
     std::atomic<uint64_t>* leaf =
         leaves_[(va.value >> (kPageShift + kLeafBits)) % kLeaves].load(std::memory_order_relaxed);

@@ -27,7 +27,7 @@ class RangeBins {
     const uint32_t prev = blocks[id].free_prev;
     blocks[next].free_prev = prev;
     blocks[prev].free_next = next;
-    const uint32_t head = prev != kListEnd ? heads_[bin] : next;
+    const uint32_t head = choose(prev == kListEnd, next, heads_[bin]);
     heads_[bin] = head;
     const uint32_t level = bin >> kStepBits;
     const uint32_t steps = second_[level] & ~(uint32_t{head == kListEnd} << (bin & (kSteps - 1)));
@@ -43,7 +43,7 @@ class RangeBins {
     insert(blocks, id, now);
   }
   // `heir` takes the place of `id`, which leaves `bin`: in its list, if it is for the same bin.
-  void inherit(Block* blocks, uint32_t id, uint32_t bin, uint32_t heir) {
+  [[gnu::always_inline]] void inherit(Block* blocks, uint32_t id, uint32_t bin, uint32_t heir) {
     const uint32_t now = bin_of(blocks[heir].size);
     if (now != bin) {
       unlink(blocks, id, bin);
@@ -56,7 +56,7 @@ class RangeBins {
     blocks[heir].free_prev = prev;
     blocks[next].free_prev = heir;
     blocks[prev].free_next = heir;
-    heads_[bin] = prev == kListEnd ? heir : heads_[bin];
+    heads_[bin] = choose(prev == kListEnd, heir, heads_[bin]);
   }
 
   struct Found {
@@ -66,14 +66,15 @@ class RangeBins {
   // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and
   // `next_looks` of the next one finds; kNoBlock when there is none. A look of zero in the own bin means all
   // of it.
-  Found look(const Block* blocks, uint32_t size, uint32_t own_looks, uint32_t next_looks) const {
+  [[gnu::always_inline]] Found look(const Block* blocks, uint32_t size, uint32_t own_looks,
+                                    uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
     uint32_t best = kNoBlock;
     uint32_t least = kTooShort;  // what the best one leaves
     auto search = [&](uint32_t list, uint32_t looks) {
       for (uint32_t id = heads_[list]; id != kListEnd; id = blocks[id].free_next) {
         const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
-        best = left < least ? id : best;
+        best = choose(left < least, id, best);
         least = std::min(left, least);
         if (left == 0 || --looks == 0) break;
       }
@@ -100,9 +101,9 @@ class RangeBins {
   }
 
   static uint32_t bin_of(uint32_t size) {
-    if (size < kSteps) return size;
-    const uint32_t log = static_cast<uint32_t>(std::bit_width(size)) - 1;
-    return ((log - kStepBits + 1) << kStepBits) + ((size >> (log - kStepBits)) & (kSteps - 1));
+    // Of the six leading bits, the first says no more than the power of two does.
+    const auto shift = static_cast<uint32_t>(std::bit_width(size | kSteps)) - 1 - kStepBits;
+    return (shift << kStepBits) + (size >> shift);
   }
 
  private:
@@ -113,6 +114,10 @@ class RangeBins {
   static constexpr uint32_t kNoBin = UINT32_MAX;
   static constexpr uint32_t kTooShort = ~0u << 27;  // ranges of a bin differ by less than the rest of it
 
+  // Without a branch, which nothing could predict.
+  static uint32_t choose(bool first, uint32_t one, uint32_t other) {
+    return other ^ ((one ^ other) & (0u - uint32_t{first}));
+  }
   void insert(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t head = heads_[bin];
     blocks[id].free_prev = kListEnd;

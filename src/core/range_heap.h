@@ -122,9 +122,9 @@ class RangeHeap {
   uint32_t page_floor(uint32_t granule) const { return granule & ~(page_ - 1); }
   uint32_t page_ceil(uint32_t granule) const { return (granule + page_ - 1) & ~(page_ - 1); }
   uint32_t whole_pages(uint32_t start, uint32_t size) const {
-    const uint32_t low = page_ceil(start);
-    const uint32_t high = page_floor(start + size);
-    return (std::max(high, low) - low) >> page_shift_;
+    const uint32_t low = (start + page_ - 1) >> page_shift_;
+    const uint32_t high = (start + size) >> page_shift_;
+    return std::max(high, low) - low;
   }
   // Differences may be negative: they wrap around, and the sum is right again.
   void count_movable(uint32_t pages) {

@@ -66,4 +66,20 @@ class Bank {
       0;  // what must be left for everybody else: several processes may look at the same moment
 };
 
+// A block that goes back unless it is kept: whoever records it may fail, or throw.
+class HeldBlock {
+ public:
+  HeldBlock(Bank& bank, uint32_t block) : bank_(&bank), block_(block) {}
+  HeldBlock(const HeldBlock&) = delete;
+  HeldBlock& operator=(const HeldBlock&) = delete;
+  ~HeldBlock() {
+    if (bank_ != nullptr) bank_->release(block_);
+  }
+  void keep() { bank_ = nullptr; }
+
+ private:
+  Bank* bank_;
+  const uint32_t block_;
+};
+
 }  // namespace plat::device

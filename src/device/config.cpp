@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "device/visible.h"
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/memory.h"
@@ -25,6 +26,13 @@ constexpr std::array kSettings = {
     Setting{"capacity", "SIZE", "memory of each device, in whole 2 MiB (the product's own)"},
     Setting{"host_capacity", "SIZE", "host memory that ACL can allocate (the machine's)"},
     Setting{"node", "NAME", "which machine to join; 'private' is one that no other process sees (default)"},
+    Setting{"server", "0..1022|none",
+            "which server of a super-pod the machine is; fabric handles need one (0 on a3, else none)"},
+    Setting{"fabric", "FILE",
+            "which server is where, lines of 'SERVER HOST:PORT'; lets programs start the fabric daemon"},
+    Setting{"fabric_keys", "DIRECTORY",
+            "for the fabric daemon: its certificates (those of this user's nodes on this machine)"},
+    Setting{"fabric_deadline", "MILLISECONDS", "how long other servers may take to answer (10000)"},
     Setting{"dir", "DIRECTORY",
             "where the machine's control and data files live (control files in /dev/shm, else /tmp)"},
     Setting{"host_access", "deny|allow", "whether the host may read and write device addresses (deny)"},
@@ -35,6 +43,10 @@ constexpr std::array kSettings = {
     Setting{"mapping_limit", "NUMBER", "how many mappings a process may have (16777216)"},
     Setting{"host_mapping_limit", "NUMBER",
             "how many pieces the host may have mapped (half of vm.max_map_count)"},
+    Setting{"device_numbers", "ai_cpu|ai_core|cube_core|vector_core|l2=NUMBER,...",
+            "what the cards have and no document says; not supported unless it is said here"},
+    Setting{"snapshot_wait", "MILLISECONDS",
+            "how long aclrtSnapShotProcessLock waits for threads and streams (10000)"},
     Setting{"rules", "ID=off|warning|error,...", "how strictly to take a rule, by its id"},
     Setting{"check", "secondary", "hold segments that are cut from a block against the rules for them"},
     Setting{"log", "off|error|warning|info", "what to say on stderr (warning)"},
@@ -51,8 +63,17 @@ constexpr std::array kSettings = {
 // Variables of ours that are no settings of the device.
 constexpr std::array kOtherVariables = {
     "PLAT_CONFIG",         "PLAT_CRASH",         "PLAT_MSTX_REMEMBER",     "PLAT_INSPECT_TRACE",
-    "PLAT_INSPECT_STACKS", "PLAT_INSPECT_DEPTH", "PLAT_INSPECT_MAX_BYTES",
+    "PLAT_INSPECT_STACKS", "PLAT_INSPECT_DEPTH", "PLAT_INSPECT_MAX_BYTES", "PLAT_POOL_TORCH",
 };
+
+std::optional<uint64_t>* find_number(DeviceNumbers& numbers, std::string_view name) {
+  if (name == "ai_cpu") return &numbers.ai_cpus;
+  if (name == "ai_core") return &numbers.ai_cores;
+  if (name == "cube_core") return &numbers.cube_cores;
+  if (name == "vector_core") return &numbers.vector_cores;
+  if (name == "l2") return &numbers.l2_bytes;
+  return nullptr;
+}
 
 std::string variable_of(const char* key) {
   std::string name = "PLAT_";
@@ -177,10 +198,20 @@ class Reader {
         wrong(*text, "a name has at most 64 letters, digits, '-', '_' and '.'");
       }
     }
+    config_.server = config_.product->cross_server ? 0 : kNoServer;
+    if (const auto text = value("server")) read_server(*text);
     if (const auto text = value("dir")) {
       config_.directory = *text;
       config_.directory_was_chosen = true;
     }
+  }
+
+  void read_server(const std::string& text) {
+    const auto number = text == "none" ? std::optional<uint64_t>(kNoServer) : parse_number(text);
+    if (!number || (*number > kLargestServer && text != "none"))
+      return wrong(text, fmt::format("not a number between 0 and {}, nor 'none'", kLargestServer));
+    config_.server = static_cast<uint32_t>(*number);
+    config_.server_was_chosen = true;
   }
 
   void read_behaviour() {
@@ -205,6 +236,15 @@ class Reader {
       if (bytes) config_.keep_back_bytes = *bytes;
       if (!bytes) wrong(*text, "not a size");
     }
+    uint64_t deadline_ms = config_.fabric_deadline_ms;
+    number("fabric_deadline", deadline_ms);
+    if (deadline_ms < 1 || deadline_ms > 3600000)
+      wrong(std::to_string(deadline_ms), "not between 1 and 3600000 milliseconds");
+    else
+      config_.fabric_deadline_ms = static_cast<uint32_t>(deadline_ms);
+    number("snapshot_wait", config_.snapshot_wait_ms);
+    if (config_.snapshot_wait_ms > 3600000)
+      wrong(std::to_string(config_.snapshot_wait_ms), "not between 0 and 3600000 milliseconds");
     number("mapping_limit", config_.mapping_limit);
     number("host_mapping_limit", config_.host_mapping_limit);
     // Before the choices for single rules, which come out on top.
@@ -214,6 +254,7 @@ class Reader {
       for (const RuleId rule : {RuleId::SegmentStart, RuleId::SegmentRoom})
         config_.rule_choices.push_back({rule, rules::Severity::Error});
     if (const auto text = value("rules")) read_rules(*text);
+    if (const auto text = value("device_numbers")) read_numbers(*text);
   }
 
   void read_rules(std::string_view list) {
@@ -236,6 +277,8 @@ class Reader {
                                                 : std::nullopt;
       if (!severity) {
         wrong(item, "want off, warning or error");
+      } else if (rule->is_finding()) {
+        wrong(item, "plat check finds this, no call does; its option --suppressions leaves it out");
       } else if (rule->kind == rules::Kind::Firm && *severity != Severity::Error) {
         wrong(item, "this rule cannot be relaxed: the call could not do what it says");
       } else {
@@ -262,21 +305,31 @@ class Reader {
     }
   }
 
-  // The vendor reads numbers up to the first that makes no sense, and then knows no more devices.
   void read_visible_devices() {
-    const auto text = environment_("ASCEND_RT_VISIBLE_DEVICES");
-    if (!text) {
-      for (uint32_t device = 0; device < config_.device_count; ++device) config_.visible.push_back(device);
+    if (const auto text = environment_("ASCEND_RT_VISIBLE_DEVICES")) {
+      Visible visible = parse_visible(*text, config_.device_count);
+      config_.visible = std::move(visible.devices);
+      config_.visible_problem = std::move(visible.problem);
       return;
     }
-    std::string_view list = *text;
+    for (uint32_t device = 0; device < config_.device_count; ++device) config_.visible.push_back(device);
+  }
+
+  // "ai_core=24,vector_core=48": what the user says of the cards.
+  void read_numbers(std::string_view list) {
     while (!list.empty()) {
       const size_t comma = std::min(list.find(','), list.size());
-      const auto number = parse_number(trim(list.substr(0, comma)));
+      const std::string_view item = trim(list.substr(0, comma));
       list.remove_prefix(std::min(comma + 1, list.size()));
-      if (!number || *number >= config_.device_count) break;
-      if (std::count(config_.visible.begin(), config_.visible.end(), *number) != 0) break;
-      config_.visible.push_back(static_cast<uint32_t>(*number));
+      if (item.empty()) continue;
+      const size_t equals = std::min(item.find('='), item.size());
+      const auto bytes = parse_bytes(trim(item.substr(std::min(equals + 1, item.size()))));
+      std::optional<uint64_t>* number = find_number(config_.numbers, trim(item.substr(0, equals)));
+      if (number == nullptr || !bytes || *bytes > INT64_MAX) {
+        wrong(item, "want ai_cpu, ai_core, cube_core, vector_core or l2, and =NUMBER");
+      } else {
+        *number = *bytes;
+      }
     }
   }
 

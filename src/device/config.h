@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "device/fault_plan.h"
 #include "device/product.h"
+#include "device/super_pod.h"
 #include "rules/rules.h"
 
 namespace plat::device {
@@ -31,6 +32,15 @@ struct RuleChoice {
   rules::Severity severity;
 };
 
+// What no document says of the cards; the user may.
+struct DeviceNumbers {
+  std::optional<uint64_t> ai_cpus;
+  std::optional<uint64_t> ai_cores;
+  std::optional<uint64_t> cube_cores;
+  std::optional<uint64_t> vector_cores;
+  std::optional<uint64_t> l2_bytes;
+};
+
 struct Config {
   const Product* product = &default_product();
   uint32_t device_count = 8;
@@ -41,10 +51,16 @@ struct Config {
   std::string node = "default";  // which machine; "private" is one that no other process sees
   std::string directory;         // where its control files live
   bool directory_was_chosen = false;
-  std::vector<uint32_t> visible;  // physical device numbers, by logical number
+  uint32_t server = kNoServer;  // which server of a super-pod the machine is
+  bool server_was_chosen = false;
+  uint32_t fabric_deadline_ms = 10000;  // for what another server is asked
+  std::vector<uint32_t> visible;        // physical device numbers, by logical number
+  std::string visible_problem;          // why none is visible, when the list of them is wrong
+  DeviceNumbers numbers;
   bool host_access = false;
   bool commit_eagerly = false;
   uint64_t keep_back_bytes = uint64_t{64} << 20;
+  uint64_t snapshot_wait_ms = 10000;
   uint64_t mapping_limit = uint64_t{1} << 24;
   uint64_t host_mapping_limit = UINT64_MAX;  // unless the system's own is lower
   bool quiet = false;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/crash.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include "base/text.h"
+#include "os/process.h"
 
 namespace plat::device {
 
@@ -28,8 +26,7 @@ void arm_crash(const std::string& plan) {
 
 void maybe_crash(const char* place) {
   if (*place_wanted != "any" && *place_wanted != place) return;
-  // SIGKILL to ourselves: nothing after this line runs, no handler, no destructor.
-  if (visits_left.fetch_sub(1) == 1) kill(getpid(), SIGKILL);
+  if (visits_left.fetch_sub(1) == 1) os::kill_process();
 }
 
 }  // namespace plat::device

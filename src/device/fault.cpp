@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/fault.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -16,11 +13,12 @@
 #include "os/process.h"
 #include "rules/rules.h"
 
-namespace plat::fault {
+namespace plat::device::fault {
 
 namespace {
 
 thread_local std::chrono::microseconds t_delay{};
+thread_local bool t_breaks = false;
 
 // A number in [0, 1) that depends on nothing but its arguments, so that threads do not change what comes.
 double chance_of(uint64_t seed, uint64_t clause, uint64_t count) {
@@ -55,15 +53,32 @@ class Plan {
       if (!clause.applies_to(function)) continue;
       const uint64_t count = armed.calls.fetch_add(1) + 1;
       if (!fires(armed, i, count)) continue;
-      if (clause.effect == Effect::Kill) kill(getpid(), SIGKILL);
+      if (clause.effect == Effect::Kill) os::kill_process();
       if (clause.effect == Effect::Delay) t_delay += clause.delay;
+      if (clause.effect == Effect::Break) t_breaks = true;
       if (clause.effect == Effect::Fail && !failure)
-        failure =
-            Failure{clause.code, Error{RuleId::FaultInjected, "",
-                                       fmt::format("clause {} of the fault plan, '{}', fired at call {}",
-                                                   i + 1, clause.text, count)}};
+        failure = Failure{clause.code, Error{RuleId::FaultInjected, "",
+                                             fmt::format("{}, fired at call {}", name(i), count)}};
     }
     return failure;
+  }
+
+  // Delays add up; of the others the first one counts.
+  std::optional<Disturbance> begin_answer(uint32_t server) {
+    std::optional<Disturbance> found;
+    for (size_t i = 0; i < size_; ++i) {
+      Armed& armed = clauses_[i];
+      const Clause& clause = armed.clause;
+      if (!clause.of_servers || (clause.server != kAnyServer && clause.server != server)) continue;
+      const uint64_t count = armed.calls.fetch_add(1) + 1;
+      if (!fires(armed, i, count)) continue;
+      if (!found) found = Disturbance{Effect::Delay, {}, ""};
+      found->delay += clause.delay;
+      if (found->effect != Effect::Delay) continue;
+      found->effect = clause.effect;
+      found->why = fmt::format("{}, fired at answer {} of server {}", name(i), count, server);
+    }
+    return found;
   }
 
   Result<> allow(uint32_t device, uint64_t bytes, uint64_t used_bytes) {
@@ -74,8 +89,7 @@ class Plan {
       if (bytes <= clause.to_bytes && used_bytes <= clause.to_bytes - bytes) continue;
       clauses_[i].shrunk |= uint64_t{1} << device;
       allocated_bytes_[device].fetch_sub(bytes);
-      return fail(RuleId::FaultCapacity, "size",
-                  "clause {} of the fault plan, '{}': asked for {}, {} of {} are in use", i + 1, clause.text,
+      return fail(RuleId::FaultCapacity, "size", "{}: asked for {}, {} of {} are in use", name(i),
                   format_bytes(bytes), format_bytes(used_bytes), format_bytes(clause.to_bytes));
     }
     return {};
@@ -92,6 +106,10 @@ class Plan {
   }
 
  private:
+  std::string name(size_t index) const {
+    return fmt::format("clause {} of the fault plan, '{}'", index + 1, clauses_[index].clause.text);
+  }
+
   bool fires(Armed& armed, size_t index, uint64_t count) const {
     const Clause& clause = armed.clause;
     if (clause.effect == Effect::Shrink) return false;
@@ -116,6 +134,7 @@ void arm(const std::vector<Clause>& clauses, std::optional<uint64_t> seed) {
   // An earlier plan stays where it is: another thread may be reading it.
   static auto* const plans = new std::vector<std::unique_ptr<Plan>>;
   active = nullptr;
+  t_breaks = false;
   if (clauses.empty()) return;
   const bool random = std::any_of(clauses.begin(), clauses.end(),
                                   [](const Clause& clause) { return clause.when == When::Chance; });
@@ -132,10 +151,17 @@ std::optional<Failure> begin_call(const char* function) {
   return plan != nullptr ? plan->begin(function) : std::nullopt;
 }
 
+std::optional<Disturbance> begin_answer(uint32_t server) {
+  Plan* plan = active.load(std::memory_order_acquire);
+  return plan != nullptr ? plan->begin_answer(server) : std::nullopt;
+}
+
 std::optional<std::chrono::microseconds> take_delay() {
   if (t_delay.count() == 0) return std::nullopt;
   return std::exchange(t_delay, {});
 }
+
+bool take_break() { return std::exchange(t_breaks, false); }
 
 void end_call() {
   if (const auto delay = take_delay()) std::this_thread::sleep_for(*delay);
@@ -151,4 +177,4 @@ uint64_t capacity_left(uint32_t device, uint64_t capacity_bytes) {
   return plan != nullptr ? plan->capacity_left(device, capacity_bytes) : capacity_bytes;
 }
 
-}  // namespace plat::fault
+}  // namespace plat::device::fault

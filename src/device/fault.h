@@ -7,11 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "device/fault_plan.h"
 
-namespace plat::fault {
+namespace plat::device::fault {
 
 class Plan;
 extern std::atomic<Plan*> active;
@@ -32,12 +33,23 @@ std::optional<Failure> begin_call(const char* function);
 
 // The delay that waits for what the calling thread queues next; taken once.
 std::optional<std::chrono::microseconds> take_delay();
+// Whether the next page of device memory that the calling thread gets is broken; taken once. It waits for one
+// beyond the end of the call: a block may be cut from a page that is there already.
+bool take_break();
 // Called when a call is over: one that queued nothing is itself late.
 void end_call();
+
+// What befalls the answer of another server.
+struct Disturbance {
+  Effect effect;  // Delay, Drop, Cut or Corrupt
+  std::chrono::microseconds delay;
+  std::string why;  // which clause it was
+};
+std::optional<Disturbance> begin_answer(uint32_t server);
 
 // Whether `bytes` more of the device may be allocated, with so much in use; counts them if so.
 Result<> allow_allocation(uint32_t device, uint64_t bytes, uint64_t used_bytes);
 // What is left of the device's capacity.
 uint64_t capacity_left(uint32_t device, uint64_t capacity_bytes);
 
-}  // namespace plat::fault
+}  // namespace plat::device::fault

@@ -10,12 +10,13 @@
 
 #include "base/text.h"
 
-namespace plat::fault {
+namespace plat::device::fault {
 
 namespace {
 
 using std::chrono::microseconds;
 constexpr microseconds kLongestDelay = std::chrono::hours(1);
+constexpr uint64_t kMaxServer = 1022;
 
 std::optional<double> parse_chance(std::string_view text) {
   double value = 0;
@@ -73,6 +74,7 @@ class ClauseReader {
       has_effect_ = true;
       return;
     }
+    if (word == "server" || word.starts_with("server ")) return read_server(trim(word.substr(6)));
     for (const Group& group : groups())
       if (word == group.word) clause_.calls = group.calls;
     if (!clause_.calls.empty()) return;
@@ -82,6 +84,16 @@ class ClauseReader {
     if (!plain || !(word.starts_with("acl") || word.starts_with("hi_mpi_")))
       return wrong(fmt::format("'{}' is no call and no group of calls", word));
     clause_.calls.emplace_back(word);
+  }
+
+  // "server" is all of them.
+  void read_server(std::string_view number) {
+    clause_.of_servers = true;
+    if (number.empty()) return;
+    const auto server = parse_number(number);
+    if (!server || *server > kMaxServer)
+      return wrong(fmt::format("'{}' is no server: want 0 to {}", number, kMaxServer));
+    clause_.server = static_cast<uint32_t>(*server);
   }
 
   void read_part(std::string_view part) {
@@ -127,15 +139,29 @@ class ClauseReader {
   }
 
   bool read_effect(std::string_view key, std::string_view value) {
-    if (key != "fail" && key != "kill" && key != "delay") return false;
-    if (has_effect_) wrong("a clause has one of fail, kill and delay");
+    if (clause_.of_servers) return read_effect_of_servers(key, value);
+    if (key != "fail" && key != "kill" && key != "delay" && key != "uce") return false;
+    if (has_effect_) wrong("a clause has one of fail, kill, delay and uce");
     has_effect_ = true;
-    if (key == "kill") {
-      clause_.effect = Effect::Kill;
+    if (key == "kill" || key == "uce") {
+      clause_.effect = key == "kill" ? Effect::Kill : Effect::Break;
       return value.empty();
     }
     clause_.effect = key == "fail" ? Effect::Fail : Effect::Delay;
     return key == "fail" ? take(parse_code(value), clause_.code) : take(parse_time(value), clause_.delay);
+  }
+
+  bool read_effect_of_servers(std::string_view key, std::string_view value) {
+    const bool stops = key == "stop";  // from then on nothing is answered
+    if (key != "delay" && key != "drop" && key != "cut" && key != "corrupt" && !stops) return false;
+    if (has_effect_) wrong("a clause has one of delay, drop, cut, stop and corrupt");
+    has_effect_ = true;
+    stops_ = stops;
+    clause_.effect = key == "delay"     ? Effect::Delay
+                     : key == "cut"     ? Effect::Cut
+                     : key == "corrupt" ? Effect::Corrupt
+                                        : Effect::Drop;
+    return key == "delay" ? take(parse_time(value), clause_.delay) : value.empty();
   }
 
   void check_whole() {
@@ -144,7 +170,11 @@ class ClauseReader {
       return;
     }
     if (!has_when_) wrong("when? Say nth=N, every=N or chance=P");
-    if (!has_effect_) wrong("what? Say fail=CODE, delay=TIME or kill");
+    if (stops_ && clause_.lasts == Lasts::Once) wrong("a server that has stopped stays so: not once");
+    if (stops_) clause_.lasts = Lasts::Sticky;
+    if (!has_effect_)
+      wrong(clause_.of_servers ? "what? Say delay=TIME, drop, cut, stop or corrupt"
+                               : "what? Say fail=CODE, delay=TIME, uce or kill");
   }
 
   std::string_view rest_;
@@ -153,6 +183,7 @@ class ClauseReader {
   bool has_when_ = false;
   bool has_effect_ = false;
   bool has_to_ = false;
+  bool stops_ = false;
 };
 
 }  // namespace
@@ -202,4 +233,4 @@ std::vector<Clause> parse_plan(std::string_view text, const Complain& complain) 
   return clauses;
 }
 
-}  // namespace plat::fault
+}  // namespace plat::device::fault

@@ -109,6 +109,7 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         holder_word(record, slot_) = holder_bit(slot_);
         record.scrubber = 0;
         record.share_secret = 0;
+        record.fabric_key = 0;
         record.exporter = 0;
         record.share_flags = 0;
         record.whitelist = 0;
@@ -186,6 +187,10 @@ void Ledger::release(uint32_t handle) {
   {
     const Lock lock(*this);
     assert(held_by_me_locked(handle));
+    if (const auto further = further_holds_.find(handle); further != further_holds_.end()) {
+      if (--further->second == 0) further_holds_.erase(further);
+      return;
+    }
     if (!drop_hold_locked(handle, slot_)) return;
     crash_point("release-last");
     if (!has_committed_pages(handle)) return free_block_locked(handle);
@@ -228,7 +233,10 @@ void Ledger::scrub(std::vector<uint32_t>& handles) {
   handles.clear();
 }
 
-void Ledger::hold_locked(uint32_t handle) { holder_word(handles_[handle], slot_) |= holder_bit(slot_); }
+void Ledger::hold_locked(uint32_t handle) {
+  if (held_by_me_locked(handle)) further_holds_[handle] += 1;
+  holder_word(handles_[handle], slot_) |= holder_bit(slot_);
+}
 
 bool Ledger::held_by_me_locked(uint32_t handle) const {
   return (handles_[handle].holders[slot_ / 64] & holder_bit(slot_)) != 0;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,7 @@ struct LedgerOptions {
   std::string product;
   bool capacity_is_firm = false;  // a running machine with another capacity is a conflict
   uint32_t device_number = 0;
+  uint32_t server = 0;          // of the super-pod
   uint64_t home_namespace = 0;  // of the machine, if it runs already; 0: this process is the first
 };
 
@@ -81,7 +83,8 @@ class Ledger {
   Result<uint32_t> allocate(uint64_t page_count, const BlockInfo& info);
   // Drops this process's hold; the last one to do so gives the pages back.
   void release(uint32_t handle);
-  // Another process's block, already validated by the caller under the lock, is now held by this one too.
+  // A block, already validated by the caller under the lock, is held by this process too, or once more: as
+  // often as it is held it must be released.
   void hold_locked(uint32_t handle);
   bool held_by_me_locked(uint32_t handle) const;
   bool held_by_others_locked(uint32_t handle) const;
@@ -220,6 +223,7 @@ class Ledger {
   uint32_t slot_ = 0;
   uint64_t incarnation_ = 0;
   Discard discard_;
+  std::map<uint32_t, uint32_t> further_holds_;  // of blocks that this process holds more than once
 };
 
 }  // namespace plat::device

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joining a machine: opening or creating its control file, taking a process slot, reaching the memory file.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -11,9 +8,12 @@
 #include "core/page_table.h"
 #include "device/crash.h"
 #include "device/ledger.h"
+#include "device/ledger_verify.h"
 #include "device/liveness.h"
 #include "device/report.h"
+#include "device/super_pod.h"
 #include "os/memory.h"
+#include "os/patience.h"
 #include "rules/rules.h"
 
 namespace plat::device {
@@ -64,12 +64,12 @@ Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
   newest.store(ledger.get(), std::memory_order_release);
   ledger->me_ = os::this_process();
   // One process at a time creates or joins. The lock goes with the process, should it die in between.
-  const uint64_t started = os::monotonic_nanoseconds();
+  os::Patience patience(kAttachPatienceNs);
   bool is_in_place = false;
   while (!is_in_place) {
     PLAT_TRY(ledger->open_control(options));
     while (os::try_lock_byte(ledger->control_.get(), kAttachLockByte) == EAGAIN) {
-      if (os::monotonic_nanoseconds() - started > kAttachPatienceNs)
+      if (patience.is_over())
         return fail(RuleId::DeviceOpen, "deviceId",
                     "{}: another process has been joining for 30 s (is it stopped?)", options.control_path);
       os::sleep_microseconds(kPollMicroseconds);
@@ -99,7 +99,7 @@ Result<> Ledger::join(const LedgerOptions& options) {
   const auto identity = os::identify(control_.get());
   if (!identity) return fail(RuleId::DeviceOpen, "deviceId", "control file {} is gone", options.control_path);
   control_identity_ = *identity;
-  const uint64_t started = os::monotonic_nanoseconds();
+  os::Patience patience(kEndPatienceNs);
   for (;;) {
     // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
     const bool create = !anybody_lives(control_.get());
@@ -110,8 +110,7 @@ Result<> Ledger::join(const LedgerOptions& options) {
     }
     PLAT_TRY(take_slot());
     auto opened = open_data(options, create);
-    if (opened || create || !a_peer_is_ending() || os::monotonic_nanoseconds() - started > kEndPatienceNs)
-      return opened;
+    if (opened || create || !a_peer_is_ending() || patience.is_over()) return opened;
     leave_slot();
     os::sleep_microseconds(kPollMicroseconds);
   }
@@ -184,6 +183,7 @@ Result<> Ledger::create_layout(const LedgerOptions& options) {
   h.handle_count = page_count;
   h.whitelist_count = kWhitelistBlocks;
   h.device_number = options.device_number;
+  h.server = options.server;
   copy_text(h.product, options.product);
   h.pid_namespace = options.home_namespace != 0 ? options.home_namespace : me_.pid_namespace;
   h.next_incarnation = 1;
@@ -205,7 +205,7 @@ Result<> Ledger::check_layout(const LedgerOptions& options) {
     return fail(RuleId::DeviceVersion, "deviceId",
                 "control file {} has layout {}, this library has {}; pid {} uses it", control_path_,
                 h.layout_version, kLayoutVersion, a_live_pid());
-  if (ledger_offsets(h.page_count, h.handle_count, h.whitelist_count).total != h.total_bytes)
+  if (!is_consistent(h))
     return fail(RuleId::DeviceOpen, "deviceId", "control file {} contradicts itself; pid {} uses it",
                 control_path_, a_live_pid());
   const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
@@ -215,6 +215,10 @@ Result<> Ledger::check_layout(const LedgerOptions& options) {
                 "device {} runs as {} with {} bytes (pid {} uses it), this process wants {} with {} bytes",
                 h.device_number, h.product, h.capacity_bytes, a_live_pid(), options.product,
                 options.capacity_bytes);
+  if (options.server != h.server)
+    return fail(RuleId::DeviceConflict, "deviceId",
+                "device {} is of server {} (pid {} uses it), this process wants server {} ({} is none)",
+                h.device_number, h.server, a_live_pid(), options.server, kNoServer);
   return map_control(h.total_bytes);
 }
 
@@ -322,8 +326,8 @@ void Ledger::abandon_in_child() {
   const auto identity = os::identify(control_.get());
   const int control = control_.release();
   const int data = data_.release();
-  if (identity && *identity == control_identity_) close(control);
-  if (data_identity && *data_identity == data_identity_) close(data);
+  if (identity && *identity == control_identity_) os::close_number(control);
+  if (data_identity && *data_identity == data_identity_) os::close_number(data);
   base_ = nullptr;
 }
 

@@ -8,6 +8,15 @@
 // whitelist. Everything else (bitmaps, counts, free lists) is derived and rebuilt from it when a process dies
 // inside a change. All fields have a fixed width; the header says which layout and which boot of the machine
 // wrote it.
+//
+// Everything is read and written under the device lock, and who gets that lock from the kernel sees what its
+// last holder wrote before giving it back: atomic fields are loaded relaxed there. Commit words (`state`,
+// `secret`, `transaction`) are nevertheless stored with release, after what they stand for, because a process
+// can die between any two stores and the next one rebuilds from what it finds. What is read without the lock
+// says so where it is read: `changes` and `transaction` by who copies the tables (ledger_verify.cpp works on
+// such a copy, which nobody writes to); `small_free_bytes`, a number that no other memory hangs on;
+// `committed` by who holds the block, and relaxed by who clears it: its last holder let go under the lock
+// before, and it is given out again under the lock after.
 #pragma once
 
 #include <atomic>
@@ -18,7 +27,7 @@ namespace plat::device {
 
 inline constexpr uint64_t kLedgerMagic =
     0x52474C54414C5001;                        // changes with nothing but the meaning of the first fields
-inline constexpr uint32_t kLayoutVersion = 3;  // 2: a page may be Exposed; 3: changes are counted
+inline constexpr uint32_t kLayoutVersion = 4;  // 2: a page may be Exposed; 3: changes are counted; 4: fabric
 inline constexpr uint32_t kMaxProcesses = 256;
 inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
 
@@ -58,6 +67,8 @@ struct alignas(64) LedgerHeader {
   uint32_t handle_hint;
   uint32_t free_whitelist;  // head of a list, index + 1
   uint32_t scrub_count;     // blocks in state Scrub
+
+  uint32_t server;  // of the super-pod; kNoServer: none
 };
 
 enum class SlotState : uint32_t { Free = 0, Live = 1 };
@@ -98,6 +109,7 @@ struct alignas(64) HandleRecord {
   uint8_t location_type;
   uint8_t padding;
   uint32_t location_id;
+  uint64_t fabric_key;  // random; 0: not exported to the fabric
 };
 
 // A key stands for part of a block. It ends when the exporter closes it, frees the block or dies; what was

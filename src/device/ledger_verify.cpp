@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <vector>
+
+#include "core/page_table.h"
 
 namespace plat::device {
 
@@ -38,6 +41,13 @@ std::string verify_whitelists(const LedgerTables& tables) {
 }
 
 }  // namespace
+
+bool is_consistent(const LedgerHeader& h) {
+  const auto ends = [](const auto& text) { return std::memchr(text, 0, sizeof text) != nullptr; };
+  return h.capacity_bytes == h.page_count * core::kPageBytes && h.handle_count == h.page_count &&
+         ledger_offsets(h.page_count, h.handle_count, h.whitelist_count).total == h.total_bytes &&
+         ends(h.boot_id) && ends(h.product);
+}
 
 std::string verify_tables(const LedgerTables& tables) {
   const LedgerHeader& h = tables.header;

@@ -22,6 +22,9 @@ struct LedgerTables {
   std::span<const IpcRecord> ipc = {};
 };
 
+// Whether what a header says of its file can be true: sizes that follow from each other, texts that end.
+bool is_consistent(const LedgerHeader& header);
+
 // The first difference, or "".
 std::string verify_tables(const LedgerTables& tables);
 

@@ -73,6 +73,7 @@ void adopt_running_machine(Config& config) {
   const Product* product = find_product(running->product);
   if (!config.product_was_chosen && product != nullptr) config.product = product;
   if (!config.capacity_was_chosen) config.capacity_bytes = running->capacity_bytes;
+  if (!config.server_was_chosen) config.server = running->server;
 }
 
 uint64_t home_namespace(const Config& config) {

@@ -2,7 +2,6 @@
 #include "device/node.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -72,6 +71,7 @@ LedgerOptions Node::options_for(uint32_t number) const {
   options.product = config_.product->key;
   options.capacity_is_firm = config_.capacity_was_chosen && number != kHostBank;
   options.device_number = number;
+  options.server = config_.server;
   return options;
 }
 
@@ -80,9 +80,19 @@ Result<> Node::check_settings() const {
   return fail(RuleId::DeviceSettings, "settings", "{}", fmt::join(config_.complaints, "; "));
 }
 
+Result<> Node::check_visible() const {
+  if (config_.visible_problem.empty()) return {};
+  return fail(RuleId::VisibleDevices, "ASCEND_RT_VISIBLE_DEVICES", "{}", config_.visible_problem);
+}
+
 Result<uint32_t> Node::physical_id(int64_t logical_id, std::string_view parameter) const {
   if (logical_id >= 0 && logical_id < visible_count())
     return config_.visible[static_cast<size_t>(logical_id)];
+  if (!config_.visible_problem.empty())
+    return fail(RuleId::DeviceId, parameter,
+                "device id is {}, and no device is visible: "
+                "ASCEND_RT_VISIBLE_DEVICES counts for nothing because {}",
+                logical_id, config_.visible_problem);
   return fail(RuleId::DeviceId, parameter, "device id is {}, {} device(s) are visible", logical_id,
               visible_count());
 }

@@ -29,6 +29,8 @@ class Node {
 
   // Logical ids are those that clients use; physical ones number the devices of the machine.
   uint32_t visible_count() const { return static_cast<uint32_t>(config_.visible.size()); }
+  // The list of visible devices, if it is wrong.
+  Result<> check_visible() const;
   Result<uint32_t> physical_id(int64_t logical_id, std::string_view parameter) const;
   // The logical id of a physical device; -1 if it is hidden.
   int32_t logical_id(uint32_t physical_id) const;
@@ -42,8 +44,11 @@ class Node {
   bool is_open(uint32_t number) const {
     return (open_devices_.load(std::memory_order_acquire) >> number & 1) != 0;
   }
+  // Whether it ever had one.
+  bool was_ever_open() const { return ever_open_.load(std::memory_order_acquire); }
   void set_open(uint32_t number, bool open) {
     const uint64_t bit = uint64_t{1} << number;
+    if (open) ever_open_.store(true, std::memory_order_release);
     open ? open_devices_.fetch_or(bit, std::memory_order_acq_rel)
          : open_devices_.fetch_and(~bit, std::memory_order_acq_rel);
   }
@@ -83,6 +88,7 @@ class Node {
   std::array<std::atomic<Bank*>, kMaxDevices + 1>
       banks_{};  // closed with the machine: addresses of their memory are everywhere
   std::atomic<uint64_t> open_devices_{0};
+  std::atomic<bool> ever_open_{false};
   std::array<std::atomic<uint64_t>, kMaxDevices> peers_{};  // of each device, a bit for each other
   bool announced_ = false;
 };

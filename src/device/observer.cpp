@@ -28,15 +28,28 @@ struct Copy {
   std::vector<uint64_t> handle_bits;
 };
 
+// Reads what processes may be changing, after all that was read before: tests/model/ledger_test.cpp.
+bool read_next(int fd, void* target, size_t size_bytes, uint64_t offset) {
+#if !defined(__SANITIZE_THREAD__)  // which knows no fences, and no other processes
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+  return os::read_at(fd, target, size_bytes, offset);
+}
+
 template <class T>
 bool read_table(int fd, std::vector<T>& table, size_t count, uint64_t offset) {
   table = std::vector<T>(count);
-  return os::read_at(fd, table.data(), count * sizeof(T), offset);
+  return read_next(fd, table.data(), count * sizeof(T), offset);
 }
 
-bool is_understood(const LedgerHeader& h) {
-  return h.magic == kLedgerMagic && h.layout_version == kLayoutVersion && h.ready == 1 &&
-         h.handle_count == h.page_count && h.page_count == h.capacity_bytes / core::kPageBytes;
+bool is_ours(const LedgerHeader& h) {
+  return h.magic == kLedgerMagic && h.layout_version == kLayoutVersion && h.ready == 1;
+}
+
+// As long as the file is, so are the tables: none is made for what a damaged header says.
+bool is_understood(int fd, const LedgerHeader& h) {
+  return is_ours(h) && is_consistent(h) &&
+         os::identify(fd).value_or(os::FileIdentity{}).size_bytes >= h.total_bytes;
 }
 
 bool read_all(int fd, Copy& copy) {
@@ -45,7 +58,7 @@ bool read_all(int fd, Copy& copy) {
   LedgerHeader before{};
   if (!os::read_at(fd, &before, sizeof before, 0)) return false;
   copy.changes = before.changes.load(std::memory_order_relaxed);
-  if (!os::read_at(fd, &copy.header, sizeof copy.header, 0) || !is_understood(copy.header)) return false;
+  if (!read_next(fd, &copy.header, sizeof copy.header, 0) || !is_understood(fd, copy.header)) return false;
   const LedgerHeader& h = copy.header;
   const LedgerOffsets at = ledger_offsets(h.page_count, h.handle_count, h.whitelist_count);
   const size_t words = (h.page_count + 63) / 64;
@@ -71,7 +84,7 @@ const ProcessSlot* who_changes(int fd, const Copy& copy, uint64_t my_namespace) 
 // whose process died inside it.
 bool is_of_one_moment(int fd, const Copy& copy, uint64_t my_namespace, DeviceView& view) {
   LedgerHeader now{};
-  if (!os::read_at(fd, &now, sizeof now, 0)) return false;
+  if (!read_next(fd, &now, sizeof now, 0)) return false;
   const uint64_t changing = copy.header.transaction.load(std::memory_order_relaxed);
   const ProcessSlot* who = changing != 0 ? who_changes(fd, copy, my_namespace) : nullptr;
   view.changing_pid = who != nullptr ? who->pid : 0;
@@ -126,10 +139,10 @@ std::string product_of(const LedgerHeader& h) {
 std::optional<RunningDevice> find_running(const std::string& control_path) {
   const os::Fd fd = os::open_to_read(control_path);
   LedgerHeader h{};
-  if (!fd || !os::read_at(fd.get(), &h, sizeof h, 0) || !is_understood(h) || os::boot_id() != h.boot_id ||
-      !anybody_lives(fd.get()))
+  if (!fd || !os::read_at(fd.get(), &h, sizeof h, 0) || !is_understood(fd.get(), h) ||
+      os::boot_id() != h.boot_id || !anybody_lives(fd.get()))
     return std::nullopt;
-  return RunningDevice{product_of(h), h.capacity_bytes, h.pid_namespace};
+  return RunningDevice{product_of(h), h.capacity_bytes, h.pid_namespace, h.server};
 }
 
 Observation observe(const std::string& control_path) {
@@ -152,7 +165,10 @@ Observation observe(const std::string& control_path) {
   if (!is_understood) {
     // Left over from another version or an earlier boot, or just being made; of interest only to who lives.
     if (!anybody_lives(fd.get())) return seen;
-    return {ObserveState::Unknown, {}, "it is used by another version of the library"};
+    return {ObserveState::Unknown,
+            {},
+            is_ours(copy.header) ? "its control file is damaged"
+                                 : "it is used by another version of the library"};
   }
   const bool this_boot = os::boot_id() == copy.header.boot_id;
   std::vector<bool> alive(kMaxProcesses);

@@ -46,6 +46,7 @@ struct RunningDevice {
   std::string product;  // key
   uint64_t capacity_bytes = 0;
   uint64_t home_namespace = 0;  // where pids are what whitelists call them
+  uint32_t server = 0;          // of the super-pod
 };
 std::optional<RunningDevice> find_running(const std::string& control_path);
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/report.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "base/hear.h"
 #include "base/text.h"
-#include "base/unsignalled.h"
+#include "os/file.h"
+#include "os/process.h"
 #include "os/uncancelled.h"
+#include "rules/probes.h"
 
-namespace plat::report {
+// Of a recorder, if there is one.
+#pragma weak plat_inspect_hear
+
+namespace plat::device::report {
 
 namespace {
 
@@ -53,12 +57,18 @@ struct Recent {
 };
 
 thread_local Recent* t_recent = nullptr;
+// In place of a text for which there was no memory.
+thread_local const char* t_without_memory = nullptr;
+constexpr const char* kWithoutMemory =
+    "MEM-Machine-memory: the process has no memory left for the library's own records, not even for the "
+    "whole "
+    "message. Free memory, or raise the limit of this process (ulimit -v, control groups).";
 
 // Ends the text of a thread that ends. That of the main thread stays: its thread_local objects go before the
 // destructors of static ones, and programs call in from those.
 struct RecentEnd {
   ~RecentEnd() {
-    if (gettid() == getpid()) return;
+    if (os::thread_id() == os::process_id()) return;
     delete t_recent;
     t_recent = nullptr;
   }
@@ -76,18 +86,12 @@ Recent& recent_failure() {
 void write_line(std::string line) {
   const os::Uncancelled whole;
   line += '\n';
-  int fd = STDERR_FILENO;
   std::string file;
   {
     const std::lock_guard lock(state().file_mutex);
     file = state().file_name;
   }
-  if (!file.empty()) fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) fd = STDERR_FILENO;
-  const Unsignalled unsignalled;  // it may be a pipe that nobody reads any more
-  // One write, so that lines of several threads and processes do not mix.
-  [[maybe_unused]] const ssize_t written = write(fd, line.data(), line.size());
-  if (fd != STDERR_FILENO) close(fd);
+  os::append(file, line);
 }
 
 const char* name_of(device::LogLevel level) {
@@ -100,30 +104,14 @@ std::string to_json(const char* severity, const char* function, const Error& err
       R"({{"severity":{},"rule":{},"code":{},"function":{},"parameter":{},"detail":{},"rule_text":{},"fix":{},"pid":{}}})",
       json_string(severity), json_string(rule.name), code, json_string(function),
       json_string(error.parameter), json_string(error.detail), json_string(rule.sentence),
-      json_string(rule.fix), getpid());
+      json_string(rule.fix), os::process_id());
 }
 
-// Failures that programs provoke and handle: they ask whether there is a device yet, start and end twice, and
-// free something when memory is out. The call returns its code; whoever wants to see it sets PLAT_LOG=info,
-// or the rule to "error".
-struct Expected {
-  RuleId rule;
-  const char* function;  // nullptr: any
-};
-constexpr Expected kExpected[] = {
-    {RuleId::InitRepeated, nullptr},
-    {RuleId::FinalizeRepeated, nullptr},
-    {RuleId::OutOfMemory, nullptr},
-    {RuleId::NoContext, "aclrtGetDevice"},
-    {RuleId::NoContext, "aclrtGetCurrentContext"},
-};
-
+// Failures that programs provoke and handle: probes, and memory that is out, after which they free something.
+// The call returns its code; whoever wants to see it sets PLAT_LOG=info, or the rule to "error".
 bool is_expected(RuleId rule, const char* function) {
   if (state().is_loud[static_cast<size_t>(rule)].load(std::memory_order_relaxed)) return false;
-  for (const Expected& known : kExpected)
-    if (known.rule == rule && (known.function == nullptr || std::strcmp(known.function, function) == 0))
-      return true;
-  return false;
+  return rule == RuleId::OutOfMemory || rules::is_known_probe(rule, function);
 }
 
 void log_breach(device::LogLevel level, const char* function, const Error& error, const std::string& message,
@@ -142,9 +130,14 @@ void log_breach(device::LogLevel level, const char* function, const Error& error
                              message));
 }
 
-}  // namespace
+void tell_recorder(const char* function, const Error& error, int code) {
+  if (plat_inspect_hear == nullptr) [[likely]]
+    return;
+  const std::string text = fmt::format("{}({}): {}", function, error.parameter, error.detail);
+  plat_inspect_hear(rules::get(error.rule).name, code, text.c_str());
+}
 
-constinit thread_local const char* CallScope::function_ = "";
+}  // namespace
 
 void configure(const device::Config& config) {
   State& s = state();
@@ -169,21 +162,38 @@ rules::Severity severity(RuleId rule) {
 
 std::string compose(const char* function, const Error& error) {
   const rules::Rule& rule = rules::get(error.rule);
-  return fmt::format("{} {}({}): {}. {} {} See docs/rules/{}.md", rule.name, function, error.parameter,
+  return fmt::format("{} {}({}): {}. {} {} See plat rules {}", rule.name, function, error.parameter,
                      error.detail, rule.sentence, rule.fix, rule.name);
 }
 
 namespace {
 
+constinit thread_local int t_last_code = 0;
+
+// Codes of the runtime begin with 107, 207 and 507; the others are of the layer above it. A program that asks
+// whether there is a device, or for a feature, has not failed.
+bool is_remembered(const char* function, RuleId rule, int code) {
+  constexpr int kNotSupported = 207000;
+  if (rule == RuleId::NoContext && std::strcmp(function, "aclrtGetDevice") == 0) return false;
+  const int family = code / 1000;
+  return (family == 107 || family == 207 || family == 507) && code != kNotSupported;
+}
+
 int raise(const char* function, const Error& error, int code) {
-  const rules::Rule& rule = rules::get(error.rule);
-  Recent& recent = recent_failure();
-  std::string message = compose(function, error);
-  recent.newest = (recent.newest + 1) % kMessagesKept;
-  recent.messages[recent.newest] = std::move(message);
-  recent.rule = &rule;
-  log_breach(is_expected(error.rule, function) ? device::LogLevel::Info : device::LogLevel::Error, function,
-             error, recent.messages[recent.newest], code);
+  if (is_remembered(function, error.rule, code)) t_last_code = code;
+  try {
+    Recent& recent = recent_failure();
+    std::string message = compose(function, error);
+    recent.newest = (recent.newest + 1) % kMessagesKept;
+    recent.messages[recent.newest] = std::move(message);
+    recent.rule = &rules::get(error.rule);
+    t_without_memory = nullptr;
+    tell_recorder(function, error, code);
+    log_breach(is_expected(error.rule, function) ? device::LogLevel::Info : device::LogLevel::Error, function,
+               error, recent.messages[recent.newest], code);
+  } catch (const std::bad_alloc&) {
+    t_without_memory = kWithoutMemory;
+  }
   return code;
 }
 
@@ -197,17 +207,32 @@ int raise(const Error& error) { return raise_for(CallScope::current(), error); }
 
 int raise_with(const Error& error, int code) { return raise(CallScope::current(), error, code); }
 
-const char* recent() {
-  const Recent& recent = recent_failure();
-  return recent.messages[recent.newest].c_str();
+int last_code() { return t_last_code; }
+int take_last_code() { return std::exchange(t_last_code, 0); }
+
+int raise_without_memory() {
+  t_without_memory = kWithoutMemory;
+  const rules::Rule& rule = rules::get(RuleId::OutOfHostMemory);
+  const int code = rule.code(generation());
+  if (plat_inspect_hear != nullptr) plat_inspect_hear(rule.name, code, CallScope::current());
+  return code;
 }
-const rules::Rule* recent_rule() { return recent_failure().rule; }
+
+const char* recent() {
+  if (t_without_memory != nullptr) return t_without_memory;
+  return t_recent == nullptr ? "" : t_recent->messages[t_recent->newest].c_str();
+}
+const rules::Rule* recent_rule() {
+  if (t_without_memory != nullptr) return &rules::get(RuleId::OutOfHostMemory);
+  return t_recent == nullptr ? nullptr : t_recent->rule;
+}
 
 Result<> soft(const Error& error) {
   const rules::Severity chosen = severity(error.rule);
   if (chosen == rules::Severity::Error) return forward(error);
   if (chosen == rules::Severity::Warning) {
     const char* function = CallScope::current();
+    tell_recorder(function, error, 0);
     log_breach(device::LogLevel::Warning, function, error, compose(function, error), 0);
   }
   return {};
@@ -222,7 +247,7 @@ namespace {
 void write_text(const char* severity, const char* prefix, std::string_view text) {
   if (state().json.load(std::memory_order_relaxed))
     write_line(fmt::format(R"({{"severity":{},"text":{},"pid":{}}})", json_string(severity),
-                           json_string(text), getpid()));
+                           json_string(text), os::process_id()));
   else
     write_line(fmt::format("{}: {}", prefix, text));
 }
@@ -246,9 +271,9 @@ void application(device::LogLevel level, const Place& place, std::string_view te
     write_line(fmt::format(
         R"({{"severity":{},"source":"application","function":{},"file":{},"line":{},"text":{},"pid":{}}})",
         json_string(severity), json_string(place.function), json_string(place.file), place.line,
-        json_string(text), getpid()));
+        json_string(text), os::process_id()));
   else
     write_line(fmt::format("app {}: {}:{} {}: {}", severity, place.file, place.line, place.function, text));
 }
 
-}  // namespace plat::report
+}  // namespace plat::device::report

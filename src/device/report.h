@@ -6,10 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "device/call_places.h"
 #include "device/config.h"
 #include "rules/rules.h"
 
-namespace plat::report {
+namespace plat::device::report {
 
 // Takes the log settings, the choice of rules and the product's driver generation. Called once before the
 // first call returns.
@@ -18,16 +19,20 @@ void configure(const device::Config& config);
 // Names the API function that this thread is in, for the messages of everything below it.
 class CallScope {
  public:
-  explicit CallScope(const char* function) : outer_(function_) { function_ = function; }
+  explicit CallScope(const char* function)
+      : place_(device::CallPlaces::own()), outer_(place_.function.load(std::memory_order_relaxed)) {
+    place_.function.store(function, device::CallPlaces::kAnnounce);
+  }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
-  ~CallScope() { function_ = outer_; }
-  static const char* current() { return function_; }
+  // What the call did comes before what is done once it is over.
+  ~CallScope() { place_.function.store(outer_, std::memory_order_release); }
+  static const char* current() { return device::CallPlaces::current(); }
+  // Whether it is made from inside another one.
+  bool is_nested() const { return *outer_ != 0; }
 
  private:
-  // Every call passes here: one load from the thread's own block, where others would ask the loader.
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const char* function_;
-
+  device::CallPlaces::Place& place_;
   const char* outer_;
 };
 
@@ -37,12 +42,19 @@ int raise(const Error& error);
 int raise_for(const char* function, const Error& error);
 // The same with another code than the rule's own.
 int raise_with(const Error& error, int code);
+// The call failed because the process has no memory for what it needs itself. Takes none.
+int raise_without_memory();
 
 // Text of this thread's most recent failure; "" if there was none. Never null. It stays where it is until the
 // thread has failed 15 times more, or ends.
 const char* recent();
 // The rule of this thread's most recent failure, for tests and tools; nullptr if there was none.
 const rules::Rule* recent_rule();
+
+// The code of this thread's last failure in the runtime: not of arguments that were refused at the door, nor
+// of features that are not supported. 0 if there was none. The second forgets it.
+int last_code();
+int take_last_code();
 
 rules::Severity severity(RuleId rule);
 
@@ -76,4 +88,8 @@ rules::Generation generation();
 // "VMM-Map-offset-zero aclrtMapMem(offset): ..." as it is shown to people.
 std::string compose(const char* function, const Error& error);
 
-}  // namespace plat::report
+}  // namespace plat::device::report
+
+namespace plat {
+namespace report = device::report;  // short, because every storey says it
+}

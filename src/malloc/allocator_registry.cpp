@@ -3,7 +3,7 @@
 
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 constexpr uint64_t kHandleTag = uint64_t{0x41} << 52;  // above the 48 bits of an address
@@ -54,4 +54,4 @@ std::optional<AllocatorRegistry::Registered> AllocatorRegistry::of_stream(uint64
   return found == registered_.end() ? std::nullopt : std::optional(found->second);
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -10,7 +10,7 @@
 #include "acl/acl_rt_allocator.h"
 #include "base/result.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 struct AllocatorDescription {
   aclrtAllocator object = nullptr;
@@ -52,4 +52,4 @@ class AllocatorRegistry {
   uint64_t next_handle_ = 1;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

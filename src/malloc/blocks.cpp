@@ -6,7 +6,7 @@
 #include "core/bitmap.h"
 #include "vmm/shortcuts.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 
@@ -27,7 +27,7 @@ void change(std::atomic<uint64_t>& word, uint64_t bits) {
 }
 
 uint32_t pages_of(const BlockTag& tag) {
-  return static_cast<uint32_t>((tag.bytes + kNormalPageBytes - 1) / kNormalPageBytes);
+  return static_cast<uint32_t>((tag.bytes() + kNormalPageBytes - 1) / kNormalPageBytes);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ std::optional<vmm::SubBlocks::Block> SmallRegion::block_at(Va va) const {
     if (bits == 0) continue;
     const uint64_t first = word * 64 + 63 - static_cast<uint64_t>(std::countl_zero(bits));
     const uint64_t tag = tags_[first].load(std::memory_order_acquire);
-    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes, &tags_[first], tag,
+    const Block block{base + first * kNormalPageBytes, PackedTag::unpack(tag).bytes(), &tags_[first], tag,
                       &users_[first]};
     if (va - block.start >= block.size_bytes) return std::nullopt;
     return block;
@@ -110,4 +110,4 @@ uint32_t SmallRegion::free_run_around(uint32_t first, uint32_t end) const {
   return end - first;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

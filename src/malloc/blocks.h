@@ -14,31 +14,37 @@
 #include "malloc/policy.h"
 #include "vmm/address_space.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 // Which calls a block belongs to: it must be freed by its own.
 enum class Family : uint8_t { Device, Cached, TaskScheduler, Media, MediaMpi };
 
 struct BlockTag {
-  uint64_t bytes = 0;  // rounded and padded, as the call does
+  uint64_t asked_bytes = 0;
+  uint8_t extra_bytes = 0;  // that the call adds, to round and to pad
   uint16_t module = 0;
   Family family = Family::Device;
+
+  uint64_t bytes() const { return asked_bytes + extra_bytes; }
 };
 
 // A tag in one word, so that it is read and written at once. 0 is no block.
 class PackedTag {
  public:
   static uint64_t pack(const BlockTag& tag) {
-    return tag.bytes | uint64_t{tag.module} << kModuleShift | uint64_t(tag.family) << kFamilyShift;
+    return tag.asked_bytes | uint64_t{tag.extra_bytes} << kExtraShift | uint64_t{tag.module} << kModuleShift |
+           uint64_t(tag.family) << kFamilyShift;
   }
   static BlockTag unpack(uint64_t word) {
-    return {word & ((uint64_t{1} << kModuleShift) - 1), static_cast<uint16_t>(word >> kModuleShift),
-            static_cast<Family>(word >> kFamilyShift)};
+    return {word & ((uint64_t{1} << kExtraShift) - 1),
+            static_cast<uint8_t>(word >> kExtraShift & ((1u << (kModuleShift - kExtraShift)) - 1)),
+            static_cast<uint16_t>(word >> kModuleShift), static_cast<Family>(word >> kFamilyShift)};
   }
 
  private:
-  static constexpr unsigned kModuleShift = 40;  // a block is at most 128 GiB
-  static constexpr unsigned kFamilyShift = 56;
+  static constexpr unsigned kExtraShift = 39;   // a block is at most 128 GiB
+  static constexpr unsigned kModuleShift = 45;  // and has fewer than 64 bytes more: see policy.cpp
+  static constexpr unsigned kFamilyShift = 61;
 };
 
 // A block of huge or giant pages: the only one of its region.
@@ -47,7 +53,7 @@ class LargeBlock final : public vmm::SubBlocks {
   std::optional<Block> block_at(Va) const override {
     const uint64_t word = tag_.load(std::memory_order_acquire);
     if (word == 0) return std::nullopt;
-    return Block{Va{start_.load(std::memory_order_relaxed)}, PackedTag::unpack(word).bytes, &tag_, word};
+    return Block{Va{start_.load(std::memory_order_relaxed)}, PackedTag::unpack(word).bytes(), &tag_, word};
   }
 
   bool has_tag(const Tag* tag) const override { return tag == &tag_; }
@@ -130,4 +136,4 @@ class SmallRegion final : public vmm::SubBlocks {
   uint32_t hint_ = 0;  // no page below it is free
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

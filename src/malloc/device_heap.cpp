@@ -2,9 +2,10 @@
 #include "malloc/device_heap.h"
 
 #include "base/text.h"
+#include "device/report.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 DeviceHeap::~DeviceHeap() {
   for (auto& heap : small_) delete heap.load(std::memory_order_acquire);
@@ -30,9 +31,11 @@ bool is_full(const Result<Va>& result) {
 
 }  // namespace
 
-Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family) {
+Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family,
+                                const MakeRoom& make_room) {
   PLAT_TRY(vmm_.node().bank(bank));
-  const BlockTag tag{plan.block_bytes, module, family};
+  const BlockTag tag{plan.asked_bytes, static_cast<uint8_t>(plan.block_bytes - plan.asked_bytes), module,
+                     family};
   device::BlockInfo info;
   info.attribute = static_cast<uint8_t>(attribute_of(plan, vmm_.node().product()));
   info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
@@ -51,7 +54,7 @@ Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module
   if (is_full(start)) {
     // What is held for later, here and in pools, is needed now.
     const bool released = small(bank).release_idle();
-    if ((reclaim_ && reclaim_(bank)) || released) start = attempt();
+    if ((make_room && make_room()) || released) start = attempt();
   }
   if (is_full(start) && plan.falls_back) {
     actual.pages = Pages::Normal;
@@ -113,17 +116,24 @@ Result<> DeviceHeap::check_family(Family of, Family by, Va va) const {
 }
 
 Result<> DeviceHeap::free(Va va, Family by, const char* how) {
+  return ipc_.free_block(va, [&](share::Importers importers) {
+    if (importers == share::Importers::Some) retire(va);
+    return free_unshared(va, by, how);
+  });
+}
+
+Result<> DeviceHeap::free_unshared(Va va, Family by, const char* how) {
   const vmm::PageEntry entry = vmm_.space().entry(va);
   if (entry.tag() != vmm::PageEntry::Mapped || entry.bank() >= device::kMaxDevices)
     return forward(not_a_block(va));
   if (LargeBlock* block = large_at(va)) {
     const auto tag = block->tag();
     if (!tag || block->start() != va) return forward(not_a_block(va));
-    const uint64_t charged = align_up(tag->bytes, page_bytes(block->pages()));
+    const uint64_t charged = align_up(tag->bytes(), page_bytes(block->pages()));
     PLAT_TRY(check_family(tag->family, by, va));
     PLAT_TRY(free_large(*block, va, *tag));
     usage_[entry.bank()].remove(tag->module, charged);
-    history_.freed(va, tag->bytes, how);
+    history_.freed(va, tag->asked_bytes, how, tag->extra_bytes);
     return {};
   }
   SmallHeap& heap = small(entry.bank());
@@ -132,8 +142,8 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
       PLAT_TRY(check_family(found->tag.family, by, va));
   PLAT_ASSIGN(tag, heap.free(va));
   if (!tag) return forward(not_a_block(va));
-  usage_[entry.bank()].remove(tag->module, align_up(tag->bytes, kNormalPageBytes));
-  history_.freed(va, tag->bytes, how);
+  usage_[entry.bank()].remove(tag->module, align_up(tag->bytes(), kNormalPageBytes));
+  history_.freed(va, tag->asked_bytes, how, tag->extra_bytes);
   return {};
 }
 
@@ -149,7 +159,7 @@ Result<> DeviceHeap::free_large(LargeBlock& block, Va start, const BlockTag& tag
   if (const auto destroyed = vmm_.destroy_region(start); !destroyed) {
     const std::lock_guard lock(mutex_);
     block.reopen(tag);
-    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag.bytes,
+    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag.asked_bytes,
                 start.value);
   }
   const std::lock_guard lock(mutex_);
@@ -157,6 +167,7 @@ Result<> DeviceHeap::free_large(LargeBlock& block, Va start, const BlockTag& tag
   return {};
 }
 
+// The block is about to be freed, and another process keeps it: its memory is not used again.
 void DeviceHeap::retire(Va va) {
   const vmm::PageEntry entry = vmm_.space().entry(va);
   // A large block has pages of its own, which the other process keeps.
@@ -174,7 +185,7 @@ void DeviceHeap::release_device(uint32_t bank, const char* how) {
     }
   }
   for (const Va start : starts)
-    if (const auto found = find(start)) (void)free(start, found->tag.family, how);
+    if (const auto found = find(start)) (void)free_unshared(start, found->tag.family, how);
   if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) heap->release_idle();
 }
 
@@ -184,7 +195,7 @@ Error DeviceHeap::not_a_block(Va va) {
   if (const auto found = find(va))
     return error(RuleId::FreeUnknown,
                  fmt::format("{:#x} lies {} bytes inside the block of {} bytes at {:#x}", va.value,
-                             va - found->start, found->block_bytes, found->start.value));
+                             va - found->start, found->tag.asked_bytes, found->start.value));
   const vmm::AddressSpace& space = vmm_.space();
   const uint32_t index = space.reservation_at(va);
   const vmm::Reservation* range = index == vmm::kNone ? nullptr : space.reservation(index);
@@ -214,8 +225,8 @@ std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
   if (const LargeBlock* block = large_at(va)) {
     const auto tag = block->tag();
     if (!tag) return std::nullopt;
-    return Found{block->start(), tag->bytes, align_up(tag->bytes, page_bytes(block->pages())),
-                 block->pages(), *tag,       entry.bank()};
+    return Found{block->start(), tag->bytes(), align_up(tag->bytes(), page_bytes(block->pages())),
+                 block->pages(), *tag,         entry.bank()};
   }
   const vmm::Mapping* mapping = vmm_.space().mapping(entry.mapping());
   if (mapping->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client) return std::nullopt;
@@ -229,4 +240,4 @@ std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
                entry.bank()};
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -13,23 +13,25 @@
 #include "malloc/history.h"
 #include "malloc/module_usage.h"
 #include "malloc/small_heap.h"
+#include "share/ipc.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 class DeviceHeap {
  public:
-  explicit DeviceHeap(vmm::Vmm& vmm) : vmm_(vmm) {}
+  DeviceHeap(vmm::Vmm& vmm, share::Ipc& ipc) : vmm_(vmm), ipc_(ipc) {}
   ~DeviceHeap();
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
-  // `bank` is the device's physical number.
-  Result<Va> allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family);
-  // `how` names the call that frees, for later messages.
+  // `bank` is the device's physical number. `make_room` is asked when the device is full, before giving up:
+  // whether somebody above gave anything back.
+  using MakeRoom = std::function<bool()>;
+  Result<Va> allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family,
+                      const MakeRoom& make_room = nullptr);
+  // Its IPC keys end with it; memory that another process keeps is not used again. `how` names the call that
+  // frees, for later messages.
   Result<> free(Va va, Family by, const char* how);
-
-  // To be called before a block is freed that another process keeps: its memory is not used again.
-  void retire(Va va);
 
   // Frees every block of the device that no copy uses.
   void release_device(uint32_t bank, const char* how);
@@ -45,15 +47,14 @@ class DeviceHeap {
   // The live block around an address.
   std::optional<Found> find(Va va);
 
-  // Called when the device is full, before giving up: true if it freed anything.
-  void set_reclaim(std::function<bool(uint32_t bank)> reclaim) { reclaim_ = std::move(reclaim); }
-
   History& history() { return history_; }
   const ModuleUsage& usage(uint32_t bank) const { return usage_[bank]; }
   vmm::Vmm& vmm() { return vmm_; }
 
  private:
   SmallHeap& small(uint32_t bank);
+  Result<> free_unshared(Va va, Family by, const char* how);
+  void retire(Va va);
   Result<Va> allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
                             const device::BlockInfo& info);
   Result<> free_large(LargeBlock& block, Va start, const BlockTag& tag);
@@ -62,12 +63,12 @@ class DeviceHeap {
   Result<> check_family(Family of, Family by, Va va) const;
 
   vmm::Vmm& vmm_;
+  share::Ipc& ipc_;
   History history_;
   std::array<ModuleUsage, device::kMaxDevices> usage_;
   std::array<std::atomic<SmallHeap*>, device::kMaxDevices> small_{};
   std::mutex mutex_;  // guards what follows, and making a SmallHeap; a leaf
   core::StableArray<LargeBlock> large_;
-  std::function<bool(uint32_t bank)> reclaim_;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "malloc/history.h"
 
-#include <execinfo.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "device/config.h"
+#include "os/frame_names.h"
+#include "os/process.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
-constexpr int kFrames = 24;
-constexpr int kOwnFrames = 2;  // walk() and who called it
+constexpr size_t kFrames = 24;
+constexpr size_t kOwnFrames = 3;  // those of os/, walk() and who called it
 
 bool stacks_wanted() { return device::setting("stacks").value_or("0") != "0"; }
 
 // Asked of the system once.
 int this_thread() {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local int number = 0;
-  if (number == 0) number = gettid();
+  if (number == 0) number = os::thread_id();
   return number;
 }
 
@@ -34,32 +34,26 @@ std::string when(uint64_t frees_since) {
 
 History::History() : stacks_(stacks_wanted()) { deaths_.reserve(kRemembered); }
 
-History::Stack History::walk() {
-  void* frames[kFrames];
-  const int depth = backtrace(frames, kFrames);
-  return depth > kOwnFrames ? Stack(frames + kOwnFrames, frames + depth) : Stack{};
-}
+os::Stack History::walk() { return os::walk_stack(kFrames, kOwnFrames); }
 
-std::string History::format(const Stack& stack) {
-  std::string text;
-  char** names = backtrace_symbols(stack.data(), static_cast<int>(stack.size()));
-  for (size_t i = 0; names != nullptr && i < stack.size(); ++i) text += fmt::format("\n    {}", names[i]);
-  std::free(names);
+std::string History::format(const os::Stack& stack) {
+  std::string text = "\n" + os::name_frames(stack, "    ");
+  text.pop_back();  // the last line goes on
   return text;
 }
 
 void History::allocated(Va start) {
   if (!stacks_) [[likely]]
     return;
-  Stack stack = walk();
+  os::Stack stack = walk();
   const std::lock_guard lock(mutex_);
   births_[start.value] = std::move(stack);
 }
 
-void History::freed(Va start, uint64_t size_bytes, const char* how) {
-  Stack stack = stacks_ ? walk() : Stack{};
+void History::freed(Va start, uint64_t size_bytes, const char* how, uint64_t extra_bytes) {
+  os::Stack stack = stacks_ ? walk() : os::Stack{};
   const std::lock_guard lock(mutex_);
-  const Death death{start, size_bytes, how, free_count_, this_thread()};
+  const Death death{start, size_bytes, extra_bytes, how, free_count_, this_thread()};
   if (deaths_.size() < kRemembered)
     deaths_.push_back(death);
   else
@@ -72,13 +66,31 @@ void History::freed(Va start, uint64_t size_bytes, const char* how) {
   both.second = std::move(stack);
 }
 
-std::optional<History::Death> History::death_at(Va va) const {
-  const std::lock_guard lock(mutex_);
+const History::Death* History::last_death_at(Va va) const {
   for (size_t age = 0; age < deaths_.size(); ++age) {
     const Death& death = deaths_[(free_count_ - 1 - age) % kRemembered];
-    if (va >= death.start && va - death.start < death.size_bytes) return death;
+    if (va >= death.start && va - death.start < death.size_bytes + death.extra_bytes) return &death;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<History::Death> History::death_at(Va va) const {
+  const std::lock_guard lock(mutex_);
+  const Death* death = last_death_at(va);
+  return death == nullptr ? std::nullopt : std::optional(*death);
+}
+
+std::optional<vmm::FreedBlock> History::freed_at(Va va) const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // it may be held by the thread that faulted
+  const Death* death = lock ? last_death_at(va) : nullptr;
+  if (death == nullptr) return std::nullopt;
+  vmm::FreedBlock freed{death->start, death->size_bytes, death->how, death->thread,
+                        free_count_ - 1 - death->order};
+  if (const auto stacks = dead_stacks_.find(death->start.value); stacks != dead_stacks_.end()) {
+    freed.stack_frames = std::min(stacks->second.second.size(), freed.stack.size());
+    std::copy_n(stacks->second.second.begin(), freed.stack_frames, freed.stack.begin());
+  }
+  return freed;
 }
 
 std::string History::tell(Va va) const {
@@ -102,4 +114,4 @@ std::string History::allocation_stack(Va start) const {
   return birth == births_.end() ? "" : fmt::format("\n  allocated at:{}\n ", format(birth->second));
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "malloc/host_arena.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "os/memory.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 
-// Blocks are opened and closed by themselves, so the kernel's page is the least.
-const uint64_t kPage = std::max<uint64_t>(4096, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 constexpr uint64_t kHugePage = 2_MiB;
 constexpr uint64_t kSmallestWindow = 64_MiB;
 // Each takes two mappings of the kernel, of 65530 that a process usually has.
@@ -33,7 +29,7 @@ bool HostArena::reserve() {
     const uint64_t start = os::reserve_address(0, size);
     if (start == 0) continue;
     // The first and the last page stay closed: no range runs into the window or out of it unnoticed.
-    free_.add(start + kPage, start + size - kPage);
+    free_.add(start + page_, start + size - page_);
     start_.store(start, std::memory_order_relaxed);
     size_bytes_.store(size, std::memory_order_release);
     return true;
@@ -43,8 +39,8 @@ bool HostArena::reserve() {
 
 std::optional<uint64_t> HostArena::allocate(uint64_t size_bytes) {
   if (!reserve()) return std::nullopt;
-  const uint64_t size = align_up(size_bytes, kPage);
-  const auto start = free_.allocate(size, size >= kHugePage ? kHugePage : kPage);
+  const uint64_t size = align_up(size_bytes, page_);
+  const auto start = free_.allocate(size, size >= kHugePage ? kHugePage : page_);
   if (!start) return std::nullopt;
   if (open(*start, *start + size)) return start;
   free_.release(*start, size);
@@ -52,7 +48,7 @@ std::optional<uint64_t> HostArena::allocate(uint64_t size_bytes) {
 }
 
 void HostArena::free(uint64_t start, uint64_t size_bytes) {
-  const uint64_t size = align_up(size_bytes, kPage);
+  const uint64_t size = align_up(size_bytes, page_);
   if (!close(start, start + size)) os::forget_contents(start, size);
   free_.release(start, size);
 }
@@ -61,14 +57,16 @@ bool HostArena::open(uint64_t start, uint64_t end) {
   auto next = open_.upper_bound(start);
   auto before = next == open_.begin() ? open_.end() : std::prev(next);
   if (before != open_.end() && before->second >= end) return true;  // a hole that stayed open
-  if (!os::open_at(start, end - start)) return false;
-  if (before != open_.end() && before->second >= start) {
-    start = before->first;
-    open_.erase(before);
+  // The record first: there may be no memory for it.
+  const bool joins = before != open_.end() && before->second >= start;
+  const auto piece = joins ? before : open_.emplace_hint(next, start, start);
+  if (!os::open_at(start, end - start)) {
+    if (!joins) open_.erase(piece);
+    return false;
   }
   for (; next != open_.end() && next->first <= end; next = open_.erase(next))
     end = std::max(end, next->second);
-  open_.emplace(start, end);
+  piece->second = end;
   return true;
 }
 
@@ -77,8 +75,12 @@ bool HostArena::close(uint64_t start, uint64_t end) {
   const auto piece = std::prev(open_.upper_bound(start));
   const auto [first, last] = *piece;
   if (first < start && end < last && open_.size() >= kMaxPieces) return false;
-  if (os::unmap_at(start, end - start) != 0) return false;
-  if (end < last) open_.emplace(end, last);
+  // The record first: there may be no memory for it.
+  const auto behind = end < last ? open_.emplace_hint(std::next(piece), end, last) : open_.end();
+  if (os::unmap_at(start, end - start) != 0) {
+    if (behind != open_.end()) open_.erase(behind);
+    return false;
+  }
   if (first < start)
     piece->second = start;
   else
@@ -86,4 +88,4 @@ bool HostArena::close(uint64_t start, uint64_t end) {
   return true;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

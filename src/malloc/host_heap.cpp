@@ -5,13 +5,13 @@
 
 #include "base/text.h"
 #include "os/memory.h"
+#include "os/page.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 constexpr uint64_t kRounding = 32;
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kCheckAbove = 64_MiB;  // asking the system what is left takes some microseconds
 
 // How often a range was taken out of any heap. A range that a thread found is there still while this stays as
@@ -45,9 +45,9 @@ HostHeap::HostHeap() : serial_(g_heaps.fetch_add(1) + 1) {}
 HostHeap::~HostHeap() { g_removals.fetch_add(1); }
 
 Result<void*> HostHeap::allocate(uint64_t size_bytes) {
-  if (size_bytes > UINT64_MAX - kPageBytes)
+  if (size_bytes > UINT64_MAX - os::page_bytes())
     return fail(RuleId::MallocOverflow, "size", "size is {}", size_bytes);
-  const uint64_t size = align_up(size_bytes, kPageBytes);
+  const uint64_t size = align_up(size_bytes, os::page_bytes());
   if (size >= kCheckAbove) {
     const os::Headroom room = os::headroom();
     if (size > room.available_bytes)
@@ -157,8 +157,7 @@ Result<> HostHeap::hold(HostUse& use, Va va, uint64_t size_bytes, HostUse::Side 
               va.value, size_bytes, known.empty() ? "" : "; ", known);
 }
 
-Result<> HostHeap::add(void* start, uint64_t size_bytes, bool mapped) {
-  const uint64_t first = va_of(start).value;
+Result<> HostHeap::check_locked(uint64_t first, uint64_t size_bytes, bool mapped) const {
   if (size_bytes > UINT64_MAX - first)
     return fail(RuleId::MallocOverflow, "size", "{} bytes at {:#x} pass the end of all addresses", size_bytes,
                 first);
@@ -166,7 +165,6 @@ Result<> HostHeap::add(void* start, uint64_t size_bytes, bool mapped) {
     return fail(RuleId::HostRegisterOverlap, "ptr", "[{:#x}, {:#x}) overlaps the {} of {} bytes at {:#x}",
                 first, first + size_bytes, what, bytes, at);
   };
-  const std::unique_lock lock(mutex_);
   const HostBlock* block = block_around(first);
   if (block == nullptr) {
     const auto next = blocks_.lower_bound(first);
@@ -174,12 +172,23 @@ Result<> HostHeap::add(void* start, uint64_t size_bytes, bool mapped) {
   }
   // A device address for page-locked memory is what most clients register for; to lock it again is a mistake.
   if (block != nullptr && (!mapped || first < block->start ||
-                           first + size_bytes > align_up(block->start + block->size_bytes, kPageBytes)))
+                           first + size_bytes > align_up(block->start + block->size_bytes, os::page_bytes())))
     return refuse("page-locked memory", block->asked_bytes, block->start);
-  for (const auto& range :
-       {at_or_before(registered_, first), Ranges::const_iterator(registered_.lower_bound(first))})
+  for (const auto& range : {at_or_before(registered_, first), registered_.lower_bound(first)})
     if (range != registered_.end() && overlap(first, size_bytes, range->first, range->second.size_bytes))
       return refuse("registration", range->second.size_bytes, range->first);
+  return {};
+}
+
+Result<> HostHeap::check(void* start, uint64_t size_bytes, bool mapped) const {
+  const std::shared_lock lock(mutex_);
+  return check_locked(va_of(start).value, size_bytes, mapped);
+}
+
+Result<> HostHeap::add(void* start, uint64_t size_bytes, bool mapped) {
+  const uint64_t first = va_of(start).value;
+  const std::unique_lock lock(mutex_);
+  PLAT_TRY(check_locked(first, size_bytes, mapped));
   registered_.emplace(first, Registration{size_bytes, false, mapped});
   return {};
 }
@@ -211,4 +220,4 @@ std::optional<HostHeap::Found> HostHeap::find(Va va) const {
   return Found{Va{t_last.start}, t_last.what};
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -18,7 +18,7 @@
 #include "malloc/host_arena.h"
 #include "malloc/host_use.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 class HostHeap {
  public:
@@ -38,6 +38,8 @@ class HostHeap {
     bool mapped = true;      // the device has an address for it
   };
   Result<> add(void* start, uint64_t size_bytes, bool mapped);
+  // Whether add() would find the range free.
+  Result<> check(void* start, uint64_t size_bytes, bool mapped) const;
   Result<> remove(void* start);
 
   struct Found {
@@ -63,6 +65,7 @@ class HostHeap {
   using Blocks = std::map<uint64_t, HostBlock*>;
   void forget_registrations(uint64_t first, uint64_t size_bytes);
   HostBlock* block_around(uint64_t address) const;
+  Result<> check_locked(uint64_t first, uint64_t size_bytes, bool mapped) const;
 
   const uint64_t serial_;
   HostArena arena_;  // changes are guarded by mutex_
@@ -73,4 +76,4 @@ class HostHeap {
   Ranges registered_;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -7,7 +7,7 @@
 
 #include "os/barrier.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 constinit thread_local HostUse::Notes* HostUse::own_ = nullptr;
 constinit std::atomic<HostUse::Notes*> HostUse::first_{nullptr};
@@ -64,7 +64,7 @@ void HostUse::take(uint64_t heap, HostBlock& block, Va va, Side side) {
   while ((life & kSeveral) != own->number && (life & kSeveral) != kSeveral) {
     const uint64_t who = (life & kSeveral) == kNobody ? own->number : kSeveral;
     const uint64_t shared = life >> kWhoBits << kWhoBits | who;
-    if (block.life.compare_exchange_weak(life, shared, std::memory_order_acq_rel)) life = shared;
+    if (block.life.compare_exchange_weak(life, shared, std::memory_order_relaxed)) life = shared;
   }
   own->known[slot_of(va)] = {heap, block.start, block.size_bytes, &block, life};
   note(own->used[side], &block);
@@ -79,14 +79,14 @@ bool HostUse::is_used(HostBlock& block) {
   const uint64_t next = ((life >> kWhoBits) + 1) << kWhoBits;
   const bool mine = own_ != nullptr && who == own_->number && who != kSeveral;  // this thread, and it is here
   if (who != kNobody && !mine) {
-    block.life.store(next | kSeveral, std::memory_order_release);
+    block.life.store(next | kSeveral, std::memory_order_relaxed);
     if (!os::process_barrier()) return true;  // without it nothing is certain
     for (const Notes* at = first_.load(std::memory_order_acquire); at != nullptr; at = at->next)
       for (const auto& used : at->used)
         if (used.load(std::memory_order_acquire) == &block) return true;
   }
-  block.life.store(next, std::memory_order_release);
+  block.life.store(next, std::memory_order_relaxed);
   return false;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

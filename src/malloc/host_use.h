@@ -12,10 +12,12 @@
 
 #include "base/units.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 struct HostBlock {
   // A number that grows, and below it who remembers the block: nobody, one thread by its number, or several.
+  // All of its accesses are relaxed: who remembers the block and who ends its life are ordered by the heap's
+  // mutex, and who only uses what he remembers by the process barrier (tests/model/host_use_test.cpp).
   std::atomic<uint64_t> life{0};
   std::atomic<uint32_t> users{0};  // that are counted
   uint64_t start = 0;
@@ -49,7 +51,7 @@ class HostUse {
     // from being freed.
     if (known.block->life.load(std::memory_order_relaxed) != known.life) return false;
     note(own->used[side], known.block);
-    return known.block->life.load(std::memory_order_acquire) == known.life;
+    return known.block->life.load(std::memory_order_relaxed) == known.life;
   }
   // The caller keeps the block from being freed until this returns.
   void take(uint64_t heap, HostBlock& block, Va va, Side side);
@@ -88,4 +90,4 @@ class HostUse {
   HostBlock* counted_ = nullptr;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

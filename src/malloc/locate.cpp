@@ -4,7 +4,7 @@
 #include "rules/rules.h"
 #include "vmm/translate.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 // Blocks have whole pages: the rest of the last one is theirs too.
@@ -14,19 +14,26 @@ Va page_around(Va va) { return Va{align_down(va.value, kNormalPageBytes)}; }
 bool Locator::is_client_mapping(Va va) const {
   const vmm::AddressSpace& space = devices_.vmm().space();
   const vmm::PageEntry entry = space.entry(va);
-  return entry.tag() == vmm::PageEntry::Mapped &&
+  return entry.has_mapping() &&
          space.mapping(entry.mapping())->kind.load(std::memory_order_acquire) == vmm::MappingKind::Client;
 }
 
+bool Locator::is_managed_mapping(Va va) const {
+  const vmm::AddressSpace& space = devices_.vmm().space();
+  const vmm::PageEntry entry = space.entry(va);
+  return entry.tag() == vmm::PageEntry::Mapped &&
+         space.mapping(entry.mapping())->kind.load(std::memory_order_acquire) == vmm::MappingKind::Managed;
+}
+
 std::optional<uint64_t> Locator::page_bytes(Va va) const {
-  if (const auto block = devices_.find(page_around(va))) return memory::page_bytes(block->pages);
+  if (const auto block = devices_.find(page_around(va))) return malloc::page_bytes(block->pages);
   vmm::Vmm& vmm = devices_.vmm();
   const std::lock_guard lock(vmm.mutex());
   const vmm::PageEntry entry = vmm.space().entry(va);
-  if (entry.tag() != vmm::PageEntry::Mapped) return std::nullopt;
+  if (!entry.has_mapping()) return std::nullopt;
   const vmm::Mapping& mapping = vmm.space().live_mapping(entry.mapping());
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
-    return vmm.space().reservation(mapping.reservation.load(std::memory_order_relaxed))->page_bytes;
+    return vmm.handles().at(mapping.handle.load(std::memory_order_relaxed)).page_bytes;
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Imported) return core::kPageBytes;
   return std::nullopt;
 }
@@ -38,8 +45,7 @@ Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
   const std::lock_guard lock(vmm.mutex());
   const bool valid = va.value >> core::kAddressBits == 0;
   const vmm::PageEntry entry = valid ? vmm.space().entry(va) : vmm::PageEntry{};
-  const vmm::Mapping* mapping =
-      entry.tag() == vmm::PageEntry::Mapped ? vmm.space().mapping(entry.mapping()) : nullptr;
+  const vmm::Mapping* mapping = entry.has_mapping() ? vmm.space().mapping(entry.mapping()) : nullptr;
   const vmm::SubBlocks* blocks =
       mapping == nullptr ? nullptr : mapping->sub_blocks.load(std::memory_order_relaxed);
   if (mapping != nullptr && blocks == nullptr)
@@ -53,4 +59,4 @@ Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
               valid ? vmm::describe(vmm.space(), va) : "no address", known.empty() ? "" : "; ", known);
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

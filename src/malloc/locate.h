@@ -5,7 +5,7 @@
 #include "malloc/device_heap.h"
 #include "malloc/host_heap.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 enum class Place : uint8_t {
   Device,        // memory of a device
@@ -32,12 +32,17 @@ class Locator {
       const bool on_host = entry.bank() == device::kHostBank;
       return {on_host ? Place::Host : Place::Device, true, entry.bank(), false};
     }
+    if (entry.tag() == vmm::PageEntry::Remote) return {Place::Device, true, entry.bank(), false};
     if (hosts_.find(va)) return {Place::Host, false, 0, false};
     return {Place::Unregistered, false, 0, is_device_address(va)};
   }
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
   bool is_device_address(Va va) const {
     return va.value >> core::kAddressBits == 0 && devices_.vmm().space().is_device_address(va);
+  }
+  // Whether the address is one of host and device alike. Cheap for all but host memory of the machine.
+  bool is_managed(Va va, const Location& location) const {
+    return location.translated && location.bank == device::kHostBank && is_managed_mapping(va);
   }
   // Whether the address was mapped by the client, and not allocated.
   bool is_client_mapping(Va va) const;
@@ -47,8 +52,10 @@ class Locator {
   Result<vmm::SubBlocks::Block> range_around(Va va) const;
 
  private:
+  bool is_managed_mapping(Va va) const;
+
   DeviceHeap& devices_;
   const HostHeap& hosts_;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

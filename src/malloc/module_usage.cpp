@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace plat::memory {
+namespace plat::malloc {
 
 std::vector<ModuleUsage::Entry> ModuleUsage::entries() const {
   std::vector<Entry> result;
@@ -22,4 +22,4 @@ std::vector<ModuleUsage::Entry> ModuleUsage::entries() const {
   return result;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plat::memory {
+namespace plat::malloc {
 
 inline constexpr uint16_t kModuleApp = 33;  // what calls without a module count for
 
@@ -45,4 +45,4 @@ class ModuleUsage {
   std::array<Counter, kKnown + 1> counters_;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

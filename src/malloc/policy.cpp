@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 
@@ -97,4 +97,4 @@ aclrtMemAttr attribute_of(const Plan& plan, const device::Product& product) {
   return plan.pages == Pages::Huge ? ACL_DDR_MEM_HUGE : ACL_DDR_MEM_NORMAL;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "device/product.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 // The call that allocates; they round and pad differently.
 enum class Call : uint8_t { Malloc, Align32, Cached, WithConfig, TaskScheduler, Media };
@@ -38,4 +38,4 @@ Result<Plan> plan(const device::Product& product, Call call, uint64_t size_bytes
 // The attribute that describes such memory.
 aclrtMemAttr attribute_of(const Plan& plan, const device::Product& product);
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 using core::kPageBytes;
 
@@ -217,4 +217,4 @@ void Pool::trim(uint64_t keep_bytes, bool below, const stream::Streams& streams)
   }
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -16,7 +16,7 @@
 #include "stream/streams.h"
 #include "vmm/vmm.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 // One region of a pool. Tells, without a lock, which chunk is live around an address.
 class PoolSegment final : public vmm::SubBlocks {
@@ -140,4 +140,4 @@ class Pool {
   uint64_t generations_ = 0;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

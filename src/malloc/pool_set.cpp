@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 using core::kPageBytes;
 
@@ -217,14 +217,14 @@ Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::Strea
     if (queued != queued_frees_.end() &&
         !streams.has_completed(queued->second.stream, queued->second.position))
       return fail(RuleId::PoolFree, "ptr", "the free of the block of {} bytes at {:#x} is queued already",
-                  block->block_bytes, va.value);
+                  block->tag.asked_bytes, va.value);
   }
   PLAT_ASSIGN(position, streams.enqueue(stream, [this, va, family = block->tag.family]() -> Result<> {
     {
       const std::lock_guard lock(mutex_);
       queued_frees_.erase(va.value);
     }
-    Result<> freed = free_block_(va, family, "aclrtMemPoolFreeAsync");
+    Result<> freed = heap_.free(va, family, "aclrtMemPoolFreeAsync");
     if (!freed) freed.error().detail += " (queued by aclrtMemPoolFreeAsync)";
     return freed;
   }));
@@ -304,4 +304,4 @@ bool PoolSet::reclaim_locked(uint32_t bank, const stream::Streams& streams) {
   return after < before;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

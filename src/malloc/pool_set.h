@@ -2,7 +2,6 @@
 // PoolSet: the pools of this process, found by handle and by address.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,17 +10,13 @@
 #include "malloc/device_heap.h"
 #include "malloc/pool.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 class PoolSet {
  public:
   explicit PoolSet(DeviceHeap& heap) : heap_(heap) {}
   PoolSet(const PoolSet&) = delete;
   PoolSet& operator=(const PoolSet&) = delete;
-
-  // How a block of the heap is freed, which may have IPC keys: they end with it. By default there are none.
-  using FreeBlock = std::function<Result<>(Va start, Family by, const char* how)>;
-  void set_free_block(FreeBlock free_block) { free_block_ = std::move(free_block); }
 
   // `bank` is the device's physical number; a size of 0 is the whole device.
   Result<uint64_t> create(uint32_t bank, uint64_t max_bytes);
@@ -57,7 +52,6 @@ class PoolSet {
   void reach_free(uint64_t handle, Va va);
 
   DeviceHeap& heap_;
-  FreeBlock free_block_ = [this](Va start, Family by, const char* how) { return heap_.free(start, by, how); };
   std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_, and never while queueing
   SegmentStore segments_;
   std::map<uint64_t, std::unique_ptr<Pool>> pools_;
@@ -73,4 +67,4 @@ class PoolSet {
   std::atomic<size_t> pool_count_{0};
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

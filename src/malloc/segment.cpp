@@ -6,7 +6,7 @@
 #include "device/report.h"
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 
@@ -65,4 +65,4 @@ Result<> Segments::check(Va start, uint64_t size_bytes, const char* parameter) c
                             segment->block_start.value, room);
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -7,7 +7,7 @@
 #include "malloc/device_heap.h"
 #include "malloc/host_heap.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 struct Segment {
   Va block_start;
@@ -31,4 +31,4 @@ class Segments {
   const bool are_checked_;
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

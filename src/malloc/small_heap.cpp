@@ -3,7 +3,7 @@
 
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 namespace {
 constexpr uint32_t kPagesPerHuge = core::kPageBytes / kNormalPageBytes;
@@ -108,7 +108,7 @@ bool SmallHeap::drop_region(SmallRegion* region) {
 }
 
 Result<Va> SmallHeap::allocate(const BlockTag& tag, const device::BlockInfo& info) {
-  const auto pages = static_cast<uint32_t>((tag.bytes + kNormalPageBytes - 1) / kNormalPageBytes);
+  const auto pages = static_cast<uint32_t>((tag.bytes() + kNormalPageBytes - 1) / kNormalPageBytes);
   const std::lock_guard lock(mutex_);
   Va start;
   SmallRegion* region = find_room(pages, tag, start);
@@ -138,8 +138,8 @@ Result<std::optional<BlockTag>> SmallHeap::free(Va va) {
   if (!tag) return tag;
   const uint32_t pages = region->free(va);
   if (pages == 0)
-    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}", tag->bytes,
-                va.value);
+    return fail(RuleId::FreeBusy, "devPtr", "a copy is using the block of {} bytes at {:#x}",
+                tag->asked_bytes, va.value);
   if (!region->retired) add_free_bytes(static_cast<int64_t>(uint64_t{pages} * kNormalPageBytes));
   place(region);
   if (!region->is_empty()) return tag;
@@ -188,4 +188,4 @@ bool SmallHeap::release_idle() {
   return any;
 }
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

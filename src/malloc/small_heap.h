@@ -14,7 +14,7 @@
 #include "malloc/blocks.h"
 #include "vmm/vmm.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 
 class SmallHeap {
  public:
@@ -60,4 +60,4 @@ class SmallHeap {
   std::multimap<uint32_t, SmallRegion*> spare_;  // objects without memory, by page count
 };
 
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -12,9 +12,9 @@
 
 #include "base/errno_kept.h"
 #include "base/unsignalled.h"
-#include "mstx/broker.h"
 #include "mstx/discover.h"
 #include "mstx/log.h"
+#include "mstx/tools.h"
 
 namespace plat::mstx {
 
@@ -27,14 +27,15 @@ struct stat g_board_file {};
 platMstxToolId_t g_recorder = 0;  // the one that was asked for; under the right to answer
 
 // Puts the file in place of the page, with what the page holds. Between the copy and the mapping a call of
-// another thread may set `quiet`; it is set again right after this by the thread that starts the broker.
+// another thread may set `quiet`; it is set again right after this by the thread that starts the tools.
 bool put_in_place(int fd) {
   const Unsignalled quiet;  // a limit of files below one page
-  Board now{};
+  BoardFields now{};
   now.quiet.store(g_board.quiet.load());
   now.version = kBoardVersion;
   now.magic = kBoardMagic;
   if (pwrite(fd, &now, sizeof now, 0) != static_cast<ssize_t>(sizeof now)) return false;
+  if (ftruncate(fd, sizeof g_board) != 0) return false;
   return mmap(&g_board, sizeof g_board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == &g_board;
 }
 
@@ -68,7 +69,7 @@ std::string recorder_path() {
   return path.substr(0, path.rfind('/') + 1) + "libplat_inspect.so";
 }
 
-int attach_recorder(Broker& broker) {
+int attach_recorder(Tools& tools) {
   char trace[kBoardPath], stacks[sizeof g_board.stacks];
   std::memcpy(trace, g_board.trace, sizeof trace);  // another process may be writing
   std::memcpy(stacks, g_board.stacks, sizeof stacks);
@@ -80,7 +81,7 @@ int attach_recorder(Broker& broker) {
   const auto prepare = reinterpret_cast<Prepare>(dlsym(library, "plat_inspect_prepare"));
   if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
   if (prepare(trace, stacks) != 0) return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
-  const int result = broker.attach_library(library, path.c_str(), &g_recorder);
+  const int result = tools.attach_library(library, path.c_str(), &g_recorder);
   if (result != PLAT_MSTX_OK) g_recorder = 0;
   return result;
 }
@@ -111,7 +112,7 @@ void reopen_board() {
   open_board();
 }
 
-void answer_board(Broker& broker) {
+void answer_board(Tools& tools) {
   if (this_thread().inside() || this_thread().controlling != 0) return;
   Asked asked = g_board.asked.load(std::memory_order_acquire);
   if (asked == Asked::Nothing || asked == Asked::BeingAnswered) return;
@@ -120,10 +121,10 @@ void answer_board(Broker& broker) {
   if (!g_board.asked.compare_exchange_strong(asked, Asked::BeingAnswered)) return;
   int result = PLAT_MSTX_INVALID;
   // Only one can have the lock: who asks for a recorder while there is one comes after an asker that died.
-  if (g_recorder != 0) result = broker.detach(g_recorder);
+  if (g_recorder != 0) result = tools.detach(g_recorder);
   g_recorder = 0;
-  if (asked == Asked::Attach) result = attach_recorder(broker);
-  broker.settle();
+  if (asked == Asked::Attach) result = attach_recorder(tools);
+  tools.settle();
   g_board.answer.store(result);
   g_board.asked.store(g_recorder != 0 ? Asked::Recording : Asked::Nothing, std::memory_order_release);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The board: one page of this process that another process of the same user can open and write to, to ask for
+// The board: a page of this process that another process of the same user can open and write to, to ask for
 // a recorder while the program runs. `plat top --pid` and `plat record --pid` do.
 //
 // The page is a memory file mapped over a page of this library's data, found from outside as /proc/PID/fd/N.
@@ -29,7 +29,7 @@ inline constexpr uint32_t kCallsPerLook = 64;  // of a thread, before it looks a
 // Recording: nothing is asked for, and a recorder is there because somebody asked.
 enum class Asked : uint32_t { Nothing, Attach, Detach, BeingAnswered, Recording };
 
-struct alignas(4096) Board {
+struct BoardFields {
   // Read by every call before anything else, here and in images: a call with no tool is a load and a branch.
   // 0 unless nobody listens; then 1, and 2 once something was registered that nobody heard of.
   std::atomic<int> quiet;
@@ -40,7 +40,16 @@ struct alignas(4096) Board {
   char trace[kBoardPath];
   char stacks[16];
 };
-static_assert(sizeof(Board) == 4096 && std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// A whole page of the largest kind that kernels of the architecture have: it is mapped by itself.
+#if defined(__aarch64__)
+inline constexpr size_t kBoardBytes = 65536;
+#else
+inline constexpr size_t kBoardBytes = 4096;
+#endif
+struct alignas(kBoardBytes) Board : BoardFields {};
+static_assert(sizeof(Board) == kBoardBytes);
 
 extern Board g_board;
 
@@ -49,8 +58,8 @@ void open_board();
 // In a forked child: a board of its own in place of the parent's.
 void reopen_board();
 
-class Broker;
+class Tools;
 // Does what the board asks for, unless another thread is at it or this one is inside a tool.
-void answer_board(Broker& broker);
+void answer_board(Tools& tools);
 
 }  // namespace plat::mstx

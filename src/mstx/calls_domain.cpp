@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Domains: one handle a name, whatever each tool calls it.
 
+#include "mstx/broker.h"
 #include "mstx/log.h"
 #include "mstx/sections.h"
 
 namespace plat::mstx {
 
-std::optional<Broker::Place> Broker::place_of(mstxDomainHandle_t domain, ChangeSection& section,
-                                              const char* call) {
-  if (domain == nullptr) return Place{{}, &dialect_of("")};
+using CreateDomain = InDomain<MSTX_API_CORE2_DOMAIN_CREATE_A, mstxDomainCreateAFunc>;
+
+std::optional<Broker::Place> Broker::place_of(mstxDomainHandle_t domain, ChangeSection& section) {
+  if (domain == nullptr) return Place{};
   const auto handle = from_client(HandleKind::Domain, domain);
   // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
   if (const Domain* record = handle ? registry_.domains.known(*handle) : nullptr)
     return Place{*handle, record->dialect};
-  section.notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, call, 0, domain);
+  section.notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, domain);
   return std::nullopt;
 }
 
@@ -26,13 +28,13 @@ std::optional<mstxDomainHandle_t> Broker::domain_known_to(const Tool& tool, mstx
 }
 
 mstxDomainHandle_t Broker::domain_create(const char* name) {
-  ChangeSection section(*this);
+  ChangeSection section(tools, "mstxDomainCreateA");
   if (name == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT, "mstxDomainCreateA", 0, uint64_t{0});
+    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return nullptr;
   }
   Handle handle;
-  const Dialect* dialect = nullptr;
+  bool dialect = false;
   {
     std::lock_guard lock(registry_lock_);
     handle = registry_.create_domain(name);
@@ -47,24 +49,15 @@ mstxDomainHandle_t Broker::domain_create(const char* name) {
   bool asked = false;
   bool taken = false;
   for (Tool* tool : section.tools()) {
-    const auto known = tool->domains.find(handle);
-    mstxDomainHandle_t answer = static_cast<mstxDomainHandle_t>(known.value_or(nullptr));
+    mstxDomainHandle_t answer = domain_for(*tool, handle);
     // One that said NULL before is asked again: it may have been switched on since.
     if (answer == nullptr) {
-      const bool told = tell<&ToolSlots::domain, MSTX_API_CORE2_DOMAIN_CREATE_A, mstxDomainCreateAFunc>(
-          section.thread(), *tool, [&](Tool&, auto call) { answer = call(name); });
-      const bool cannot_hear =
-          load<mstxFuncPointer>(tool->functions->domain[MSTX_API_CORE2_DOMAIN_CREATE_A]) == nullptr;
-      if (told || cannot_hear) {
-        std::lock_guard lock(registry_lock_);
-        tool->domains.set(handle, answer);
-      }
-      asked = asked || told;
+      asked = tell_domain(*tool, name, handle, answer) || asked;
     }
     taken = taken || answer != nullptr;
   }
   // A dialect is known by its domain, so such a client gets one even from tools that know none.
-  if (taken || dialect->fields_unset || (!asked && section.remembers()))
+  if (taken || dialect || (!asked && section.remembers()))
     return to_client<mstxDomainHandle_t>(HandleKind::Domain, handle);
   std::lock_guard lock(registry_lock_);
   registry_.destroy_domain(handle);
@@ -72,18 +65,27 @@ mstxDomainHandle_t Broker::domain_create(const char* name) {
 }
 
 void Broker::domain_destroy(mstxDomainHandle_t domain) {
-  ChangeSection section(*this);
+  ChangeSection section(tools, "mstxDomainDestroy");
   if (domain == nullptr) return;
   {
     std::lock_guard lock(registry_lock_);
-    const auto place = place_of(domain, section, "mstxDomainDestroy");
+    const auto place = place_of(domain, section);
     // Others who created it under the same name still use it.
     if (!place || !registry_.destroy_domain(place->domain)) return;
   }
-  tell_all<&ToolSlots::domain, MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroyFunc>(
+  tell_all<InDomain<MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroyFunc>>(
       section, [&](Tool& tool, auto call) {
         if (const auto name = domain_known_to(tool, domain); name && *name != nullptr) call(*name);
       });
+}
+
+bool Broker::tell_domain(Tool& tool, const char* name, Handle domain, mstxDomainHandle_t& answer) {
+  const bool told = tell<CreateDomain>(this_thread(), tool, [&](auto call) { answer = call(name); });
+  if (told || CreateDomain::of(tool) == nullptr) {
+    std::lock_guard lock(registry_lock_);
+    tool.domains.set(domain, answer);
+  }
+  return told;
 }
 
 }  // namespace plat::mstx

@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heaps.
 
-#include "mstx/refs.h"
-#include "mstx/sections.h"
+#include "mstx/batches.h"
+#include "mstx/broker.h"
 
 namespace plat::mstx {
 
-Handle Broker::heap_of(mstxMemHeapHandle_t heap, ChangeSection& section, const char* call) {
-  const auto handle = from_client(HandleKind::Heap, heap);
-  if (handle && registry_.heaps.known(*handle) != nullptr) {
-    if (registry_.heaps.live(*handle) == nullptr)
-      section.notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, call, 0, heap);
-    return *handle;
-  }
-  section.notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, call, 0, heap);
-  return {};
+using RegisterHeap = Mem<MSTX_API_CORE_MEMHEAP_REGISTER, mstxMemHeapRegisterFunc>;
+using NameHeap = Ext<PLAT_MSTX_FUNC_HEAP_NAME, platMstxHeapNameFunc>;
+using ResetHeap = Ext<PLAT_MSTX_FUNC_HEAP_RESET, platMstxHeapResetFunc>;
+
+Handle Broker::heap_of(mstxMemHeapHandle_t heap, ChangeSection& section) {
+  const auto handle = from_client(HandleKind::Heap, heap).value_or(Handle{});
+  if (registry_.heaps.live(handle) == nullptr) section.notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
+  return registry_.heaps.known(handle) != nullptr ? handle : Handle{};
+}
+
+std::optional<Broker::HeapWords> Broker::words_for(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap,
+                                                   ChangeSection& section) {
+  const auto place = place_of(domain, section);
+  const Handle handle = heap_of(heap, section);
+  if (!place || !handle) return std::nullopt;
+  HeapWords words{*place, handle, {}};
+  for (Tool* tool : section.tools())
+    words.names[tool->slot] = registry_.heaps.known(handle)->names.find(*tool);
+  return words;
 }
 
 mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxMemHeapDesc_t* desc) {
-  static constexpr char kCall[] = "mstxMemHeapRegister";
-  ChangeSection section(*this);
+  ChangeSection section(tools, "mstxMemHeapRegister");
   if (!section.memory_matters()) return nullptr;
   if (desc == nullptr || desc->typeSpecificDesc == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT, kCall, 0, uint64_t{0});
+    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return nullptr;
   }
   mstxMemHeapDesc_t told{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
@@ -31,10 +40,10 @@ mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxM
   Handle handle;
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section, kCall);
+    const auto found = place_of(domain, section);
     if (!found) return nullptr;
     place = *found;
-    if (!place.dialect->fields_unset) told = *desc;
+    if (!place.dialect) told = *desc;
     Heap heap;
     heap.domain = place.domain;
     heap.usage = value_of(told.usage);
@@ -42,50 +51,119 @@ mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxM
     if (heap.described)
       heap.range = *static_cast<const mstxMemVirtualRangeDesc_t*>(desc->typeSpecificDesc);
     else
-      section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{value_of(told.type)});
-    handle = place.dialect->heap_is_news ? registry_.news_heap(place.domain, heap.range)
-                                         : registry_.add_heap(heap);
+      section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(told.type)});
+    handle =
+        place.dialect ? registry_.news_heap(place.domain, heap.range) : registry_.add_heap(std::move(heap));
   }
   bool asked = false;
   bool taken = false;
-  std::optional<mstxMemHeapHandle_t> answers[PLAT_MSTX_TOOLS_MAX];
   for (Tool* tool : section.tools()) {
-    auto& answer = answers[tool->slot];
-    const bool told_it = tell<&ToolSlots::mem, MSTX_API_CORE_MEMHEAP_REGISTER, mstxMemHeapRegisterFunc>(
-        section.thread(), *tool,
-        [&](Tool&, auto call) { answer = call(domain_for(*tool, place.domain), &told); });
-    asked = asked || told_it;
-    taken = taken || (answer && *answer != nullptr);
+    const auto answer = tell_heap(*tool, place.domain, told, handle);
+    asked = asked || answer;
+    taken = taken || answer.value_or(nullptr) != nullptr;
   }
-  std::lock_guard lock(registry_lock_);
-  for (Tool* tool : section.tools())
-    if (answers[tool->slot]) tool->heaps.set(handle, *answers[tool->slot]);
   if (taken || (!asked && section.remembers()))
     return to_client<mstxMemHeapHandle_t>(HandleKind::Heap, handle);
-  if (!place.dialect->heap_is_news) registry_.drop_heap(handle);
+  std::lock_guard lock(registry_lock_);
+  if (!place.dialect) registry_.drop_heap(handle);
   return nullptr;
 }
 
+std::optional<mstxMemHeapHandle_t> Broker::tell_heap(Tool& tool, Handle domain, const mstxMemHeapDesc_t& desc,
+                                                     Handle heap) {
+  mstxMemHeapHandle_t answer = nullptr;
+  const bool told = tell<RegisterHeap>(this_thread(), tool,
+                                       [&](auto call) { answer = call(domain_for(tool, domain), &desc); });
+  if (!told) return std::nullopt;
+  std::lock_guard lock(registry_lock_);
+  if (Heap* record = registry_.heaps.known(heap)) record->names.set(tool, answer);
+  return answer;
+}
+
 void Broker::heap_unregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
-  static constexpr char kCall[] = "mstxMemHeapUnregister";
-  ChangeSection section(*this);
+  ChangeSection section(tools, "mstxMemHeapUnregister");
   if (!section.memory_matters()) return;
-  Place place;
-  std::optional<void*> names[PLAT_MSTX_TOOLS_MAX];
+  std::optional<HeapWords> words;
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section, kCall);
-    const Handle handle = heap_of(heap, section, kCall);
-    if (!found || !handle) return;
-    place = *found;
-    for (Tool* tool : section.tools()) names[tool->slot] = tool->heaps.find(handle);
-    registry_.drop_heap(handle);
+    words = words_for(domain, heap, section);
+    if (!words) return;
+    registry_.drop_heap(words->handle);
   }
-  tell_all<&ToolSlots::mem, MSTX_API_CORE_MEMHEAP_UNREGISTER, mstxMemHeapUnregisterFunc>(
+  tell_all<Mem<MSTX_API_CORE_MEMHEAP_UNREGISTER, mstxMemHeapUnregisterFunc>>(
       section, [&](Tool& tool, auto call) {
-        if (const auto name = names[tool.slot].value_or(nullptr))
-          call(domain_for(tool, place.domain), static_cast<mstxMemHeapHandle_t>(name));
+        if (void* const name = words->names[tool.slot].value_or(nullptr))
+          call(domain_for(tool, words->place.domain), static_cast<mstxMemHeapHandle_t>(name));
       });
+}
+
+int Broker::heap_name(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, const char* name) {
+  ChangeSection section(tools, "platMstxMemHeapName");
+  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
+  if (name == nullptr) return PLAT_MSTX_INVALID;
+  std::optional<HeapWords> words;
+  {
+    std::lock_guard lock(registry_lock_);
+    words = words_for(domain, heap, section);
+    if (!words || registry_.heaps.live(words->handle) == nullptr) return PLAT_MSTX_INVALID;
+    registry_.heaps.live(words->handle)->name = name;
+  }
+  tell_all<NameHeap>(section, [&](Tool& tool, auto call) {
+    if (const auto known = words->names[tool.slot])
+      call(domain_for(tool, words->place.domain), static_cast<mstxMemHeapHandle_t>(*known), name);
+  });
+  return PLAT_MSTX_OK;
+}
+
+int Broker::heap_reset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
+  ChangeSection section(tools, "platMstxMemHeapReset");
+  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
+  std::unique_lock lock(registry_lock_);
+  const auto words = words_for(domain, heap, section);
+  if (!words || registry_.heaps.live(words->handle) == nullptr) return PLAT_MSTX_INVALID;
+  const std::vector<Handle> regions = registry_.regions_of(words->handle);
+  const ToolSet& listeners = section.tools();
+  Told<mstxMemRegionRef_t> told(regions.size(), listeners);
+  for (Handle handle : regions) {
+    const Region& region = *registry_.regions.live(handle);
+    for (uint32_t i = 0; i < listeners.count; ++i)
+      if (const auto name = region.names.find(*listeners.tools[i]))
+        if (const auto ref = ref_to(*name, region)) told.add(i, *ref, *ref, handle);
+  }
+  registry_.drop_regions_of(words->handle);
+  lock.unlock();
+  for (uint32_t i = 0; i < listeners.count; ++i) {
+    Tool& tool = *listeners.tools[i];
+    const mstxDomainHandle_t tool_domain = domain_for(tool, words->place.domain);
+    const auto name = words->names[tool.slot];
+    // Those without the extension are told that the regions are gone.
+    if (ResetHeap::of(tool) == nullptr || !name)
+      tell_batch(section.thread(), tool, tool_domain, told.items(i));
+    else
+      tell<ResetHeap>(section.thread(), tool,
+                      [&](auto call) { call(tool_domain, static_cast<mstxMemHeapHandle_t>(*name)); });
+  }
+  return PLAT_MSTX_OK;
+}
+
+void Broker::tell_again(Tool& tool, Handle heap) {
+  mstxMemVirtualRangeDesc_t range;
+  mstxMemHeapDesc_t desc{{}, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &range};
+  Handle domain;
+  std::string name;
+  {
+    std::lock_guard lock(registry_lock_);
+    const Heap* const record = registry_.heaps.live(heap);
+    if (record == nullptr || !record->described) return;
+    range = record->range;
+    std::memcpy(&desc.usage, &record->usage, sizeof(desc.usage));
+    domain = record->domain;
+    name = record->name;
+  }
+  const auto answer = tell_heap(tool, domain, desc, heap);
+  if (answer && !name.empty())
+    tell<NameHeap>(this_thread(), tool,
+                   [&](auto call) { call(domain_for(tool, domain), *answer, name.c_str()); });
 }
 
 }  // namespace plat::mstx

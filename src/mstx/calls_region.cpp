@@ -1,21 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions, and what may be done with them.
+// Regions, what may be done with them, and what is known about them.
 
-#include <algorithm>
-#include <array>
+#include <deque>
 
-#include "mstx/refs.h"
-#include "mstx/scratch.h"
-#include "mstx/sections.h"
+#include "mstx/batches.h"
+#include "mstx/broker.h"
 
 namespace plat::mstx {
 
+using RegisterRegions = Mem<MSTX_API_CORE_MEM_REGIONS_REGISTER, mstxMemRegionsRegisterFunc>;
+
+// A reference that stands for a region goes to the tools that were told of it, in the tool's own words. A
+// pointer at which no region starts goes out as it is, and so does, to those who knew it, the handle of a
+// region that is gone: tools find mistakes by them. A value that was never a handle goes nowhere.
+Broker::Meaning Broker::meaning_of(const mstxMemRegionRef_t& ref, Place place, size_t index,
+                                   ChangeSection& section) {
+  const uint32_t type = value_of(ref.refType);
+  if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
+    const Handle region = registry_.region_at(place.domain, ref.pointer);
+    if (!region) section.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, ref.pointer, index);
+    return {ref, registry_.regions.live(region), region, true};
+  }
+  if (type != MSTX_MEM_REGION_REF_TYPE_HANDLE) {
+    section.notice(PLAT_MSTX_NOTICE_REF_TYPE, uint64_t{type}, index);
+    return {};
+  }
+  const Handle handle = from_client(HandleKind::Region, ref.handle).value_or(Handle{});
+  const Region* const region = registry_.regions.known(handle);
+  const bool lives = registry_.regions.live(handle) != nullptr;
+  if (!lives)
+    section.notice(region == nullptr ? PLAT_MSTX_NOTICE_UNKNOWN_REGION : PLAT_MSTX_NOTICE_GONE_REGION,
+                   ref.handle, index);
+  return {ref, region, lives ? handle : Handle{}, region != nullptr};
+}
+
+template <class Item, class Change>
+bool Broker::resolve(Place place, std::span<const Item> items, ChangeSection& section, Told<Item>& told,
+                     Change&& change) {
+  bool all = true;
+  for (size_t index = 0; index < items.size(); ++index) {
+    Item item = items[index];
+    const Meaning meaning = meaning_of(BatchOf<Item>::ref(item), place, index, section);
+    const bool by_pointer = value_of(meaning.ref.refType) == MSTX_MEM_REGION_REF_TYPE_POINTER;
+    for (uint32_t i = 0; meaning.is_known && i < section.tools().count; ++i) {
+      if (meaning.region == nullptr) {
+        told.add(i, item, meaning.ref, {});
+      } else if (const auto name = meaning.region->names.find(*section.tools().tools[i])) {
+        const auto ref = by_pointer ? meaning.ref : ref_to(*name, *meaning.region);
+        if (ref) told.add(i, item, *ref, meaning.live);
+      }
+    }
+    if (meaning.live) change(meaning.live, item);
+    all = all && meaning.live;
+  }
+  return all;
+}
+
+template <class Item, class Change, class TellOne>
+int Broker::pass_on(mstxDomainHandle_t domain, const char* call, std::span<const Item> items, Change&& change,
+                    TellOne&& tell_one) {
+  ChangeSection section(tools, call);
+  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
+  if (items.data() == nullptr) {
+    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
+    return PLAT_MSTX_INVALID;
+  }
+  Told<Item> told(items.size(), section.tools());
+  Place place;
+  bool all = false;
+  {
+    std::lock_guard lock(registry_lock_);
+    const auto found = place_of(domain, section);
+    if (!found) return PLAT_MSTX_INVALID;
+    place = *found;
+    all = resolve(place, items, section, told, change);
+  }
+  for (uint32_t i = 0; i < section.tools().count; ++i) {
+    Tool& tool = *section.tools().tools[i];
+    tell_one(section.thread(), tool, domain_for(tool, place.domain), told.items(i), told.regions(i));
+  }
+  return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
+}
+
+namespace {
+
+constexpr auto kPlainly = [](ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, auto items, auto) {
+  tell_batch(thread, tool, domain, items);
+};
+
+// The items of a client's batch; none, without an address, if it has no array or is no batch.
+template <class Batch, class Item>
+std::span<const Item> items_of(const Batch* batch, size_t Batch::*count, const Item* Batch::*items) {
+  if constexpr (requires { batch->structSize; })
+    if (batch != nullptr && batch->structSize < sizeof(Batch)) return {};
+  if (batch == nullptr || batch->*items == nullptr) return {};
+  return {batch->*items, batch->*count};
+}
+
+}  // namespace
+
+void Broker::regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t* desc) {
+  using Batch = mstxMemRegionsUnregisterBatch_t;
+  pass_on(
+      domain, "mstxMemRegionsUnregister", items_of(desc, &Batch::refCount, &Batch::refArray),
+      [&](Handle region, const auto&) { registry_.drop_region(region); }, kPlainly);
+}
+
+void Broker::permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssignBatch_t* desc) {
+  using Batch = mstxMemPermissionsAssignBatch_t;
+  pass_on(
+      domain, "mstxMemPermissionsAssign", items_of(desc, &Batch::regionCount, &Batch::regionDescArray),
+      [&](Handle region, const auto& item) { registry_.regions.live(region)->permissions = item.flags; },
+      kPlainly);
+}
+
+int Broker::regions_name(mstxDomainHandle_t domain, const platMstxMemRegionsNameBatch_t* desc) {
+  using Batch = platMstxMemRegionsNameBatch_t;
+  return pass_on(
+      domain, "platMstxMemRegionsName", items_of(desc, &Batch::regionCount, &Batch::regionNameArray),
+      [&](Handle region, const auto& item) {
+        registry_.regions.live(region)->set_name(text_or_empty(item.name));
+      },
+      kPlainly);
+}
+
+int Broker::regions_resize(mstxDomainHandle_t domain, const platMstxMemRegionsResizeBatch_t* desc) {
+  using Batch = platMstxMemRegionsResizeBatch_t;
+  return pass_on(
+      domain, "platMstxMemRegionsResize", items_of(desc, &Batch::regionCount, &Batch::regionSizeArray),
+      [&](Handle region, const auto& item) { registry_.regions.live(region)->range.size = item.size; },
+      [&](ThreadState& thread, Tool& tool, mstxDomainHandle_t its_domain, auto items, auto regions) {
+        if (BatchOf<platMstxMemRegionSize_t>::Call::of(tool) != nullptr)
+          return tell_batch(thread, tool, its_domain, items);
+        // To one without the extension the region is gone, and another is there.
+        Scratch<mstxMemRegionRef_t, 16> refs(items.size());
+        for (size_t i = 0; i < items.size(); ++i) refs[i] = items[i].region;
+        tell_batch(thread, tool, its_domain, std::span(refs.data(), refs.size()));
+        for (const Handle region : regions) tell_again(tool, std::span(&region, 1));
+      });
+}
+
+int Broker::mark_initialized(mstxDomainHandle_t domain, const platMstxMemInitializedBatch_t* desc) {
+  ChangeSection section(tools, "platMstxMemMarkInitialized");
+  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
+  if (desc == nullptr || desc->structSize < sizeof(*desc) || desc->rangeArray == nullptr)
+    return PLAT_MSTX_INVALID;
+  std::unique_lock lock(registry_lock_);
+  const auto place = place_of(domain, section);
+  lock.unlock();
+  if (!place) return PLAT_MSTX_INVALID;
+  tell_all<Ext<PLAT_MSTX_FUNC_MARK_INITIALIZED, platMstxMarkInitializedFunc>>(
+      section, [&](Tool& tool, auto call) { call(domain_for(tool, place->domain), desc); });
+  return PLAT_MSTX_OK;
+}
+
 void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t* desc) {
-  static constexpr char kCall[] = "mstxMemRegionsRegister";
-  ChangeSection section(*this);
+  ChangeSection section(tools, "mstxMemRegionsRegister");
   if (!section.memory_matters()) return;
   if (desc == nullptr || desc->regionDescArray == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT, kCall, 0, uint64_t{0});
+    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return;
   }
   const size_t count = desc->regionCount;
@@ -27,118 +170,107 @@ void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsReg
   mstxMemRegionsRegisterBatch_t told{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, count, desc->regionDescArray,
                                      nullptr};
   Place place;
-  mstxMemRegionHandle_t* out = nullptr;
+  Handle heap;
   Scratch<Handle, 16> handles(count);
-  std::array<mstxMemHeapHandle_t, PLAT_MSTX_TOOLS_MAX> heaps{};
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section, kCall);
+    const auto found = place_of(domain, section);
     if (!found) return;
     place = *found;
-    Handle heap;
-    if (!place.dialect->fields_unset) {
+    if (!place.dialect) {
       std::memcpy(&told.regionType, &desc->regionType, sizeof(told.regionType));
-      out = desc->regionHandleArrayOut;
-      if (desc->heap != nullptr) heap = heap_of(desc->heap, section, kCall);
+      told.regionHandleArrayOut = desc->regionHandleArrayOut;
+      if (desc->heap != nullptr) heap = heap_of(desc->heap, section);
     }
     const bool described = value_of(told.regionType) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
-    if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, kCall, 0, uint64_t{value_of(told.regionType)});
+    if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(told.regionType)});
     for (size_t i = 0; i < count; ++i) {
       Region region;
       region.domain = place.domain;
       region.heap = heap;
       region.described = described;
-      region.by_handle = out != nullptr;
+      region.by_handle = told.regionHandleArrayOut != nullptr;
       if (described) region.range = ranges[i];
-      handles[i] = registry_.add_region(region);
+      handles[i] = registry_.add_region(std::move(region));
     }
-    for (Tool* tool : section.tools())
-      heaps[tool->slot] = static_cast<mstxMemHeapHandle_t>(tool->heaps.find(heap).value_or(nullptr));
   }
 
-  Scratch<mstxMemRegionHandle_t, 16> names(out != nullptr ? count * section.tools().count : 0);
-  std::array<bool, PLAT_MSTX_TOOLS_MAX> asked{}, informed{};
-  for (uint32_t i = 0; i < section.tools().count; ++i) {
-    Tool* const tool = section.tools().tools[i];
-    asked[i] = tell<&ToolSlots::mem, MSTX_API_CORE_MEM_REGIONS_REGISTER, mstxMemRegionsRegisterFunc>(
-        section.thread(), *tool, [&](Tool&, auto call) {
-          mstxMemRegionsRegisterBatch_t batch = told;
-          batch.heap = heaps[tool->slot];
-          if (out != nullptr) batch.regionHandleArrayOut = names.data() + i * count;
-          call(domain_for(*tool, place.domain), &batch);
-        });
-    // One that does not listen to registrations may still want to hear the rest.
-    informed[i] = asked[i] ||
-                  load<mstxFuncPointer>(tool->functions->mem[MSTX_API_CORE_MEM_REGIONS_REGISTER]) == nullptr;
+  mstxMemRegionHandle_t* const out = told.regionHandleArrayOut;
+  Scratch<bool, 16> taken(count);
+  bool asked = false;
+  for (Tool* tool : section.tools()) {
+    Scratch<mstxMemRegionHandle_t, 16> names(out != nullptr ? count : 0);
+    if (out != nullptr) told.regionHandleArrayOut = names.data();
+    asked = tell_regions(*tool, place.domain, heap, told, handles.data()) || asked;
+    for (size_t r = 0; r < names.size(); ++r) taken[r] = taken[r] || names[r] != nullptr;
   }
-
-  const bool anybody = std::find(asked.begin(), asked.end(), true) != asked.end();
+  const bool remembers = section.remembers();
+  for (size_t r = 0; out != nullptr && (asked || remembers) && r < count; ++r)
+    out[r] =
+        taken[r] || remembers ? to_client<mstxMemRegionHandle_t>(HandleKind::Region, handles[r]) : nullptr;
+  if (asked || remembers) return;
   std::lock_guard lock(registry_lock_);
-  if (!anybody && !section.remembers()) {
-    for (Handle handle : handles) registry_.drop_region(handle);
-    return;
-  }
-  for (uint32_t i = 0; i < section.tools().count; ++i)
-    for (size_t r = 0; informed[i] && r < count; ++r)
-      section.tools().tools[i]->regions.set(handles[r], out != nullptr ? names[i * count + r] : nullptr);
-  for (size_t r = 0; out != nullptr && r < count; ++r) {
-    bool taken = section.remembers();
-    for (uint32_t i = 0; i < section.tools().count; ++i) taken = taken || names[i * count + r] != nullptr;
-    out[r] = taken ? to_client<mstxMemRegionHandle_t>(HandleKind::Region, handles[r]) : nullptr;
-  }
+  for (Handle handle : handles) registry_.drop_region(handle);
 }
 
-void Broker::regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t* desc) {
-  static constexpr char kCall[] = "mstxMemRegionsUnregister";
-  ChangeSection section(*this);
-  if (!section.memory_matters()) return;
-  if (desc == nullptr || desc->refArray == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT, kCall, 0, uint64_t{0});
-    return;
+bool Broker::tell_regions(Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
+                          const Handle* handles) {
+  {
+    std::lock_guard lock(registry_lock_);
+    const Heap* const record = registry_.heaps.known(heap);
+    const auto name = record == nullptr ? std::nullopt : record->names.find(tool);
+    batch.heap = static_cast<mstxMemHeapHandle_t>(name.value_or(nullptr));
   }
-  const size_t count = desc->refCount;
-  std::unique_lock lock(registry_lock_);
-  const auto place = place_of(domain, section, kCall);
-  if (!place || count == 0) return;
-  Refs refs(*this, section, *place, kCall, count);
-  for (size_t i = 0; i < count; ++i) registry_.drop_region(refs.resolve(i, desc->refArray[i]));
-  refs.translate();
-  lock.unlock();
-  refs.tell_tools<&ToolSlots::mem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc,
-                  mstxMemRegionRef_t>([](const auto& one) { return one.ref; },
-                                      [](auto call, mstxDomainHandle_t tool_domain, auto& list) {
-                                        const mstxMemRegionsUnregisterBatch_t batch{list.size(), list.data()};
-                                        call(tool_domain, &batch);
-                                      });
+  const bool told =
+      tell<RegisterRegions>(this_thread(), tool, [&](auto call) { call(domain_for(tool, domain), &batch); });
+  // One that does not listen to registrations may still want to hear the rest.
+  if (!told && RegisterRegions::of(tool) != nullptr) return false;
+  std::lock_guard lock(registry_lock_);
+  for (size_t i = 0; i < batch.regionCount; ++i)
+    if (Region* region = registry_.regions.known(handles[i]))
+      region->names.set(tool,
+                        batch.regionHandleArrayOut != nullptr ? batch.regionHandleArrayOut[i] : nullptr);
+  return told;
 }
 
-void Broker::permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssignBatch_t* desc) {
-  static constexpr char kCall[] = "mstxMemPermissionsAssign";
-  ChangeSection section(*this);
-  if (!section.memory_matters()) return;
-  if (desc == nullptr || desc->regionDescArray == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT, kCall, 0, uint64_t{0});
-    return;
+void Broker::tell_again(Tool& tool, std::span<const Handle> handles) {
+  std::vector<Handle> regions;
+  std::vector<mstxMemVirtualRangeDesc_t> ranges;
+  std::vector<mstxMemRegionHandle_t> names(handles.size(), nullptr);
+  mstxMemRegionsRegisterBatch_t batch{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, 0, nullptr, nullptr};
+  Handle domain, heap;
+  {
+    std::lock_guard lock(registry_lock_);
+    for (Handle handle : handles) {
+      const Region* const region = registry_.regions.live(handle);
+      if (region == nullptr || !region->described) continue;
+      regions.push_back(handle);
+      ranges.push_back(region->range);
+      domain = region->domain;
+      heap = region->heap;
+      if (region->by_handle) batch.regionHandleArrayOut = names.data();
+    }
   }
-  const size_t count = desc->regionCount;
-  std::unique_lock lock(registry_lock_);
-  const auto place = place_of(domain, section, kCall);
-  if (!place || count == 0) return;
-  Refs refs(*this, section, *place, kCall, count);
-  for (size_t i = 0; i < count; ++i)
-    if (Region* region = registry_.regions.live(refs.resolve(i, desc->regionDescArray[i].region)))
-      region->permissions = desc->regionDescArray[i].flags;
-  refs.translate();
-  lock.unlock();
-  using Desc = mstxMemPermissionsAssignRegionsDesc_t;
-  refs.tell_tools<&ToolSlots::mem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc, Desc>(
-      [&](const auto& one) {
-        return Desc{desc->regionDescArray[one.index].flags, one.ref};
-      },
-      [](auto call, mstxDomainHandle_t tool_domain, auto& list) {
-        const mstxMemPermissionsAssignBatch_t batch{list.size(), list.data()};
-        call(tool_domain, &batch);
-      });
+  if (regions.empty()) return;
+  batch.regionCount = ranges.size();
+  batch.regionDescArray = ranges.data();
+  tell_regions(tool, domain, heap, batch, regions.data());
+  std::vector<mstxMemPermissionsAssignRegionsDesc_t> permissions;
+  std::vector<platMstxMemRegionName_t> named;
+  std::deque<std::string> texts;
+  {
+    std::lock_guard lock(registry_lock_);
+    for (size_t i = 0; i < regions.size(); ++i) {
+      const Region* const region = registry_.regions.live(regions[i]);
+      if (region == nullptr) continue;
+      const auto ref = ref_to(names[i], *region);
+      if (region->permissions) permissions.push_back({*region->permissions, *ref});
+      if (region->name != nullptr) named.push_back({*ref, texts.emplace_back(*region->name).c_str()});
+    }
+  }
+  const mstxDomainHandle_t tool_domain = domain_for(tool, domain);
+  tell_batch(this_thread(), tool, tool_domain, std::span(permissions));
+  tell_batch(this_thread(), tool, tool_domain, std::span(named));
 }
 
 }  // namespace plat::mstx

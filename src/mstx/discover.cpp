@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "mstx/broker.h"
 #include "mstx/log.h"
+#include "mstx/tools.h"
 
 namespace plat::mstx {
 namespace {
@@ -43,34 +43,34 @@ std::string file_of(mstxInitInjectionFunc init) {
   return info.dli_fname;
 }
 
-void attach_one(Broker& broker, mstxInitInjectionFunc init) {
+void attach_one(Tools& tools, mstxInitInjectionFunc init) {
   if (init == nullptr) return;
   const std::string name = file_of(init);
-  if (broker.attach(init, name.c_str(), nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
+  if (tools.attach(init, name.c_str(), nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
     warn("the tool {} refused to start", name);
 }
 
-void attach_preloaded(Broker& broker) {
+void attach_preloaded(Tools& tools) {
   if (const char* preloaded = secure_getenv("LD_PRELOAD")) {
     for_each_entry(preloaded, " :", [&](const std::string& entry) {
       if (void* const library = dlopen(entry.c_str(), RTLD_LAZY | RTLD_NOLOAD))
-        attach_one(broker, find_init(library));
+        attach_one(tools, find_init(library));
     });
   }
   void* const first = dlsym(RTLD_DEFAULT, kInit);
   mstxInitInjectionFunc init = unless_ours(first);
   // Ours comes first in the process: what does it hide?
   if (first != nullptr && init == nullptr) init = unless_ours(dlsym(RTLD_NEXT, kInit));
-  attach_one(broker, init);
+  attach_one(tools, init);
 }
 
 // Whether the named library was there, whatever became of it.
-bool attach_named(Broker& broker, const char* path) {
+bool attach_named(Tools& tools, const char* path) {
   void* const library = load_tool(path);
   if (library == nullptr) return false;
   // The variable may name this very library, so that programs which do not link it find it.
   if (dlsym(library, kInit) != nullptr && find_init(library) == nullptr) return false;
-  broker.attach_library(library, path, nullptr);
+  tools.attach_library(library, path, nullptr);
   return true;
 }
 
@@ -87,23 +87,23 @@ mstxInitInjectionFunc find_init(void* library) { return unless_ours(dlsym(librar
 namespace {
 
 // The path, or the list of paths, of a variable. Whether it names one library that was there.
-bool attach_all(Broker& broker, const char* path) {
+bool attach_all(Tools& tools, const char* path) {
   if (path == nullptr || *path == '\0') return false;
   const std::string_view value(path);
   // A file may have a colon in its name.
   const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
-  if (!list) return attach_named(broker, path);
-  for_each_entry(value, ":", [&](const std::string& entry) { attach_named(broker, entry.c_str()); });
+  if (!list) return attach_named(tools, path);
+  for_each_entry(value, ":", [&](const std::string& entry) { attach_named(tools, entry.c_str()); });
   return false;
 }
 
 }  // namespace
 
-void attach_found_tools(Broker& broker) {
+void attach_found_tools(Tools& tools) {
   // What the user had chosen before plat check put this library there, so that its recorder hears too.
-  attach_all(broker, secure_getenv("PLAT_MSTX_INJECTION_PATH"));
-  if (attach_all(broker, secure_getenv("MSTX_INJECTION_PATH"))) return;
-  attach_preloaded(broker);
+  attach_all(tools, secure_getenv("PLAT_MSTX_INJECTION_PATH"));
+  if (attach_all(tools, secure_getenv("MSTX_INJECTION_PATH"))) return;
+  attach_preloaded(tools);
 }
 
 }  // namespace plat::mstx

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open ranges: one id for the client, and what each tool called it.
+// Open ranges: the id that the client has, and what each tool called it.
 //
-// Starting and ending take no lock. A record is owned by one thread at a time: by the starter until its state
-// says open, and by the one that turns it from open to closed, so a range that is ended twice is ended once.
+// A range that one tool alone heard of has that tool's own id, so that what the client sees is what the tool
+// writes down; where several heard of it, or the id is that of another open range, it gets one of ours.
+// Either way the id is looked up here, so it stays good, and means the same range, when tools come and go.
 #pragma once
 
 #include <array>
@@ -15,12 +16,14 @@
 
 namespace plat::mstx {
 
-struct RangeRecord {
+struct Range {
   struct Part {
     uint32_t tool;  // 0: the tool in this slot had no part in it
     uint64_t id;    // as the tool gave it, 0 included: some count from 0
   };
-  std::array<Part, PLAT_MSTX_TOOLS_MAX> parts;
+  std::array<Part, PLAT_MSTX_TOOLS_MAX> parts{};
+  uint64_t id = 0;
+  std::unique_ptr<Range> next;  // in its bucket
 };
 
 class Ranges {
@@ -30,35 +33,33 @@ class Ranges {
 
   ~Ranges();
 
-  // A record to fill; nullptr when kMax are open. `slot` identifies it to open() and give_back().
-  RangeRecord* take(uint32_t& slot);
-  // Publishes the record; the id is for the client and never 0.
-  uint64_t open(uint32_t slot);
-  void give_back(uint32_t slot);
-  // The record of an open range, now the caller's until give_back(); nullptr if the id names none.
-  RangeRecord* close(uint64_t id, uint32_t& slot);
+  // One to fill, so that memory runs out before a tool is told; nullptr when kMax are open.
+  std::unique_ptr<Range> make();
+  // Makes it known, under this id if that is not 0 and not taken. The result is for the client, never 0.
+  uint64_t open(std::unique_ptr<Range> range, uint64_t wanted);
+  // A range that was made and comes to nothing.
+  void give_back(std::unique_ptr<Range> range);
+  // The range of an id, which is none from now on; nullptr if the id names none.
+  std::unique_ptr<Range> close(uint64_t id);
 
   // After fork: a lock that another thread held is nobody's.
   void only_this_thread();
 
  private:
-  struct Entry {
-    std::atomic<uint64_t> state{0};  // generation << 1 | open
-    std::atomic<uint32_t> next{0};
-    RangeRecord record{};
+  // Ours begin like this, as those of no tool do that counts.
+  static constexpr uint64_t kOurs = uint64_t{0xD4} << 56;
+
+  struct Bucket {
+    std::mutex lock;
+    std::unique_ptr<Range> first;
   };
-  static constexpr uint32_t kChunk = 256;
-  using Chunk = std::array<Entry, kChunk>;
+  Bucket& bucket_of(uint64_t id) { return buckets_[(id * 0x9e3779b97f4a7c15ull) >> 54]; }
+  // Takes the range if nobody has the id.
+  bool insert(std::unique_ptr<Range>& range, uint64_t id);
 
-  Entry& entry(uint32_t slot) {
-    return (*chunks_[slot / kChunk].load(std::memory_order_acquire))[slot % kChunk];
-  }
-  bool grow();
-
-  std::array<std::atomic<Chunk*>, kMax / kChunk> chunks_{};
-  std::atomic<uint64_t> free_{0};  // tag << 32 | slot + 1; the tag makes a stale head fail
-  std::mutex growing_;
-  uint32_t chunk_count_ = 0;
+  std::array<Bucket, 1024> buckets_;
+  std::atomic<uint32_t> open_{0};
+  std::atomic<uint64_t> last_{kOurs};
 };
 
 }  // namespace plat::mstx

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mstx/registry.h"
 
+#include "base/mstx_dialects.h"
+
 namespace plat::mstx {
 
 Handle Registry::create_domain(std::string_view name) {
   const auto [place, fresh] = by_name_.try_emplace(std::string(name));
-  if (fresh) place->second = domains.insert(Domain{std::string(name), &dialect_of(name), 0});
+  if (fresh) place->second = domains.insert(Domain{std::string(name), speaks_dialect(name), 0});
   ++domains.live(place->second)->references;
   return place->second;
 }
@@ -37,7 +39,6 @@ void Registry::drop_heap(Handle handle) {
   if (const auto news = news_.find(uint64_t{heap->domain.index} << 32 | heap->range.deviceId);
       news != news_.end() && news->second == handle)
     news_.erase(news);
-  heap_names_.erase(handle.index);
   heaps.erase(handle);
 }
 
@@ -51,7 +52,7 @@ Handle Registry::news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range
     heap->range = range;
     return known;
   }
-  known = heaps.insert(Heap{domain, range, 0, true, {}});
+  known = heaps.insert(Heap{domain, range, 0, true, {}, {}, {}});
   return known;
 }
 
@@ -83,7 +84,6 @@ void Registry::drop_region(Handle handle) {
     heap->first_region = region->next_in_heap;
   if (Region* next = regions.live(region->next_in_heap)) next->previous_in_heap = region->previous_in_heap;
   if (region->described) forget_start(handle, *region);
-  if (!region_names_.empty()) region_names_.erase(handle.index);
   regions.erase(handle);
 }
 

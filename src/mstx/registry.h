@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lives: the domains, heaps and regions that a program has registered, as it described them.
 //
-// Data alone. It knows no tools, takes no locks and believes the program: whether a region lies inside its
+// Data alone. It calls no tools, takes no locks and believes the program: whether a region lies inside its
 // heap is for tools to judge. The broker keeps it for two reasons: to know what a reference by pointer means,
 // and to tell a tool that comes late what was there before it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,15 +15,15 @@
 #include <vector>
 
 #include "mstx/broker_types.h"
-#include "mstx/dialects.h"
 #include "mstx/handles.h"
+#include "mstx/names.h"
 #include "mstx/slot_map.h"
 
 namespace plat::mstx {
 
 struct Domain {
   std::string name;
-  const Dialect* dialect = nullptr;
+  bool dialect = false;     // see base/mstx_dialects.h
   uint64_t references = 0;  // creations that were not yet matched by a destruction
 };
 
@@ -31,7 +32,9 @@ struct Heap {
   mstxMemVirtualRangeDesc_t range{};
   uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
   bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
-  Handle first_region;
+  Handle first_region{};
+  std::string name{};
+  Names names{};
 };
 
 struct Region {
@@ -42,7 +45,13 @@ struct Region {
   bool by_handle = false;  // the client asked for a handle
   std::optional<uint32_t> permissions;
   Handle next_in_heap, previous_in_heap;
-  Handle shadowed;  // an older region that starts at the same pointer in the same domain
+  Handle shadowed;                    // an older region that starts at the same pointer in the same domain
+  std::unique_ptr<std::string> name;  // few have one
+  Names names;
+
+  void set_name(std::string_view text) {
+    name = text.empty() ? nullptr : std::make_unique<std::string>(text);
+  }
 };
 
 class Registry {
@@ -69,12 +78,6 @@ class Registry {
   Handle region_at(Handle domain, const void* pointer) const;
   std::vector<Handle> regions_of(Handle heap);
 
-  void name_heap(Handle heap, std::string_view name) { heap_names_[heap.index] = name; }
-  void name_region(Handle region, std::string_view name) { region_names_[region.index] = name; }
-  // Empty if it has none.
-  std::string heap_name(Handle heap) const { return find_name(heap_names_, heap); }
-  std::string region_name(Handle region) const { return find_name(region_names_, region); }
-
   bool empty() const { return domains.size() + heaps.size() + regions.size() == 0; }
 
  private:
@@ -90,21 +93,14 @@ class Registry {
       return (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9ull >> 7;
     }
   };
-  using Names = std::unordered_map<uint32_t, std::string>;  // few have names
-
   static Start start_of(Handle domain, const void* pointer) {
     return {domain ? domain.index + 1 : 0, pointer};
-  }
-  static std::string find_name(const Names& names, Handle handle) {
-    const auto found = names.find(handle.index);
-    return found == names.end() ? std::string() : found->second;
   }
   void forget_start(Handle handle, const Region& region);
 
   std::unordered_map<std::string, Handle> by_name_;
   std::unordered_map<Start, Handle, StartHash> by_start_;
   std::unordered_map<uint64_t, Handle> news_;  // domain index and device
-  Names heap_names_, region_names_;
 };
 
 }  // namespace plat::mstx

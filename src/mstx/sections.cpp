@@ -5,9 +5,8 @@ namespace plat::mstx {
 
 ChangeSection::~ChangeSection() {
   for (const platMstxNotice_t& notice : notices_)
-    tell_all<&ToolSlots::ext, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>(
-        *this, [&](Tool&, auto call) { call(&notice); });
-  broker_.gate_.leave(thread_);
+    tell_all<Ext<PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(*this, [&](Tool&, auto call) { call(&notice); });
+  owner_.gate_.leave(thread_);
 }
 
 bool ChangeSection::memory_matters() const {

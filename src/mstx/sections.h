@@ -4,17 +4,17 @@
 
 #include <vector>
 
-#include "mstx/broker.h"
+#include "mstx/tools.h"
 
 namespace plat::mstx {
 
 class ReadSection {
  public:
-  explicit ReadSection(Broker& broker) : broker_(broker), thread_(this_thread()) {
-    broker_.reads_.enter(thread_);
-    tools_ = broker_.tools_.load(std::memory_order_seq_cst);
+  explicit ReadSection(Tools& tools) : gate_(tools.reads_), thread_(this_thread()) {
+    gate_.enter(thread_);
+    tools_ = tools.tools_.load(std::memory_order_seq_cst);
   }
-  ~ReadSection() { broker_.reads_.leave(thread_); }
+  ~ReadSection() { gate_.leave(thread_); }
   ReadSection(const ReadSection&) = delete;
   ReadSection& operator=(const ReadSection&) = delete;
 
@@ -22,16 +22,16 @@ class ReadSection {
   const ToolSet& tools() const { return *tools_; }
 
  private:
-  Broker& broker_;
+  ReadSections& gate_;
   ThreadState& thread_;
   const ToolSet* tools_;
 };
 
 class ChangeSection {
  public:
-  explicit ChangeSection(Broker& broker) : broker_(broker), thread_(this_thread()) {
-    broker_.gate_.enter(thread_);
-    tools_ = broker_.tools_.load(std::memory_order_seq_cst);
+  ChangeSection(Tools& tools, const char* call) : owner_(tools), thread_(this_thread()), call_(call) {
+    owner_.gate_.enter(thread_);
+    tools_ = owner_.tools_.load(std::memory_order_seq_cst);
   }
   ~ChangeSection();  // sends the notices
   ChangeSection(const ChangeSection&) = delete;
@@ -39,40 +39,57 @@ class ChangeSection {
 
   ThreadState& thread() { return thread_; }
   const ToolSet& tools() const { return *tools_; }
-  bool remembers() const { return broker_.remember_.load(std::memory_order_relaxed); }
+  bool remembers() const { return owner_.remembers(); }
 
   // Whether a memory call has anybody to go to.
   bool memory_matters() const;
 
   // To be told, at the end of the call, to the tools that want to know.
-  void notice(platMstxNoticeCode code, const char* function, uint64_t index, uint64_t value) {
-    notices_.push_back({sizeof(platMstxNotice_t), static_cast<uint32_t>(code), function, index, value});
+  void notice(platMstxNoticeCode code, uint64_t value = 0, uint64_t index = 0) {
+    notices_.push_back({sizeof(platMstxNotice_t), static_cast<uint32_t>(code), call_, index, value});
   }
-  void notice(platMstxNoticeCode code, const char* function, uint64_t index, const void* value) {
-    notice(code, function, index, reinterpret_cast<uint64_t>(value));
+  void notice(platMstxNoticeCode code, const void* value, uint64_t index = 0) {
+    notice(code, reinterpret_cast<uint64_t>(value), index);
   }
 
  private:
-  Broker& broker_;
+  Tools& owner_;
   ThreadState& thread_;
+  const char* call_;
   const ToolSet* tools_;
   std::vector<platMstxNotice_t> notices_;
 };
 
-// call(tool, function) for one tool, if it has the function and is not on this thread's stack already.
-template <auto Array, int Id, class Function, class Call>
-bool tell(ThreadState& thread, Tool& tool, Call&& call) {
-  const auto function = load<Function>((tool.functions->*Array)[Id]);
+// One function that a tool may have: where it stands, and its type.
+template <auto Module, int Id, class Function>
+struct ToolCall {
+  static Function of(const Tool& tool) { return load<Function>((tool.functions->*Module)[Id]); }
+};
+template <int Id, class Function>
+using Core = ToolCall<&ToolSlots::core, Id, Function>;
+template <int Id, class Function>
+using InDomain = ToolCall<&ToolSlots::domain, Id, Function>;
+template <int Id, class Function>
+using Mem = ToolCall<&ToolSlots::mem, Id, Function>;
+template <int Id, class Function>
+using Ext = ToolCall<&ToolSlots::ext, Id, Function>;
+
+// call(function) for one tool, if it has the function and is not on this thread's stack already.
+template <class Call, class Do>
+bool tell(ThreadState& thread, Tool& tool, Do&& call) {
+  const auto function = Call::of(tool);
   if (function == nullptr) return false;
   const InsideTool inside(thread, tool);
   if (!inside) return false;
-  call(tool, function);
+  call(function);
   return true;
 }
 
-template <auto Array, int Id, class Function, class Section, class Call>
-void tell_all(Section& section, Call&& call) {
-  for (Tool* tool : section.tools()) tell<Array, Id, Function>(section.thread(), *tool, call);
+// call(tool, function) for all of them.
+template <class Call, class Section, class Do>
+void tell_all(Section& section, Do&& call) {
+  for (Tool* tool : section.tools())
+    tell<Call>(section.thread(), *tool, [&](auto function) { call(*tool, function); });
 }
 
 // Tools make strings of what they get.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attached tool: its functions, and what it calls the things that we have handles for.
+// One attached tool: its functions, and what it calls the domains.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "mstx/broker_types.h"
 #include "mstx/gate.h"
@@ -15,31 +14,33 @@
 
 namespace plat::mstx {
 
-// A tool's names for heaps or regions. An entry counts only for the generation it was made for, so entries of
-// things that are gone need no cleaning up. Guarded by the registry lock.
-class HandleTable {
- public:
-  void set(Handle handle, void* tool_handle);
-  // Nothing: the tool was not told. NULL: it was told and gave no handle.
-  std::optional<void*> find(Handle handle) const;
-
- private:
-  struct Entry {
-    void* tool_handle;
-    uint32_t generation;
-  };
-  static constexpr uint32_t kChunk = 1024;
-  std::vector<std::unique_ptr<Entry[]>> chunks_;
-};
-
-// The same for domains, which every domain mark reads: written under the registry lock, read without.
+// A tool's names for domains. They are not kept with the records, as those of heaps and regions are, because
+// every domain mark reads them: written under the registry lock, read without. An entry counts only for the
+// generation it was made for, so entries of domains that are gone need no cleaning up.
 class DomainTable {
  public:
   // Domains that may live at once.
   static constexpr uint32_t kMax = 4096;
 
-  void set(Handle handle, void* tool_handle);
-  std::optional<void*> find(Handle handle) const;
+  void set(Handle handle, void* tool_handle) {
+    if (handle.index >= kMax) return;
+    Entry& entry = entries_[handle.index];
+    // No reader takes the new handle for the old generation, or the other way round.
+    if (entry.generation.load(std::memory_order_relaxed) != handle.generation)
+      entry.generation.store(0, std::memory_order_seq_cst);
+    entry.tool_handle.store(tool_handle, std::memory_order_seq_cst);
+    entry.generation.store(handle.generation, std::memory_order_seq_cst);
+  }
+
+  // Nothing: the tool was not told. NULL: it was told and gave no handle.
+  std::optional<void*> find(Handle handle) const {
+    if (!handle || handle.index >= kMax) return std::nullopt;
+    const Entry& entry = entries_[handle.index];
+    if (entry.generation.load(std::memory_order_seq_cst) != handle.generation) return std::nullopt;
+    void* const tool_handle = entry.tool_handle.load(std::memory_order_seq_cst);
+    if (entry.generation.load(std::memory_order_seq_cst) != handle.generation) return std::nullopt;
+    return tool_handle;
+  }
 
  private:
   struct Entry {
@@ -58,8 +59,6 @@ struct Tool {
   ToolSlots* functions = nullptr;
   std::atomic<bool> gave_range_zero{false};  // it failed to start a range, or counts them from 0
   DomainTable domains;
-  HandleTable heaps;
-  HandleTable regions;
 };
 
 // What the calls see: the attached tools, in the order in which they are called. Never changed, only

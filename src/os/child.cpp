@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/child.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -140,6 +141,14 @@ std::string own_path() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "";
+}
+
+std::string own_library_path() {
+  Dl_info own{};
+  char path[PATH_MAX];
+  if (dladdr(reinterpret_cast<const void*>(&own_library_path), &own) == 0 || own.dli_fname == nullptr)
+    return "";
+  return realpath(own.dli_fname, path) != nullptr ? path : "";
 }
 
 bool file_exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }

@@ -31,6 +31,9 @@ Ending run_child(const std::vector<std::string>& command, const Variables& varia
 // The absolute path of this program's own file.
 std::string own_path();
 
+// The absolute path of the library, or of the program, that this code is part of.
+std::string own_library_path();
+
 bool file_exists(const std::string& path);
 
 }  // namespace plat::os

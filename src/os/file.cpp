@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+
+#include "base/unsignalled.h"
 
 namespace plat::os {
 
@@ -170,5 +173,26 @@ std::optional<std::string> read_small_file(const std::string& path) {
     text.append(buffer, static_cast<size_t>(got));
   }
 }
+
+uint64_t write_at(int fd, const void* source, uint64_t size_bytes, uint64_t offset) {
+  uint64_t done = 0;
+  while (done < size_bytes) {
+    const ssize_t written = pwrite(fd, static_cast<const std::byte*>(source) + done, size_bytes - done,
+                                   static_cast<off_t>(offset + done));
+    if (written <= 0) break;
+    done += static_cast<uint64_t>(written);
+  }
+  return done;
+}
+
+void append(const std::string& path, const std::string& text) {
+  const Fd file(path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const Unsignalled unsignalled;  // it may be a pipe that nobody reads any more
+  [[maybe_unused]] const ssize_t written = write(file ? file.get() : STDERR_FILENO, text.data(), text.size());
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+void close_number(int fd) { close(fd); }
 
 }  // namespace plat::os

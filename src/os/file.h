@@ -43,6 +43,16 @@ Fd open_private_file(const std::string& path, bool create);
 Fd open_to_read(const std::string& path);
 // Reads exactly that many bytes; false if there are fewer.
 bool read_at(int fd, void* target, uint64_t size_bytes, uint64_t offset);
+// Writes as much of it as the system takes; how many bytes that were.
+uint64_t write_at(int fd, const void* source, uint64_t size_bytes, uint64_t offset);
+
+// Adds text to a file that everybody may read, or to standard error when the path is empty or cannot be
+// opened: in one write, so that lines of several threads and processes do not mix. Raises no signal.
+void append(const std::string& path, const std::string& text);
+
+bool exists(const std::string& path);
+// Closes a number whose owner cannot: a forked child has no use for its parent's.
+void close_number(int fd);
 
 // Names of what a directory holds, in no order; nothing if it cannot be read.
 std::vector<std::string> list_directory(const std::string& path);

@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <cstring>
+#include <optional>
 
 #include "os/guard_short.h"
 
@@ -25,12 +26,25 @@ void fill_body(void* target, const void* value, size_t size_bytes) {
   std::memset(target, *static_cast<const uint8_t*>(value), size_bytes);
 }
 
-// Whether what a guarded call was given can have faulted there. The kernel gives no
-// address where a number is none.
+// An address as the kernel reports it. On aarch64 the processor ignores the highest byte of a pointer, in
+// which programs keep tags, and the kernel has taken it off before it says where a fault was.
+uint64_t untagged(uint64_t address) {
+#if defined(__aarch64__)
+  return static_cast<uint64_t>(static_cast<int64_t>(address << 8) >> 8);
+#else
+  return address;
+#endif
+}
+
+// Where in what a guarded call was given the fault was, in the words of who called: with the tag, if it has
+// one. Nothing if it was elsewhere. The kernel gives no address where a number is none.
 template <class Frame>
-bool is_inside(const Frame& frame, uint64_t address, int code) {
-  return code == SI_KERNEL || address - frame.target < frame.size_bytes ||
-         address - frame.source < frame.size_bytes;
+std::optional<uint64_t> place_inside(const Frame& frame, uint64_t address, int code) {
+  for (const uint64_t start : {frame.target, frame.source})
+    if (const uint64_t offset = untagged(address) - untagged(start); offset < frame.size_bytes)
+      return start + offset;
+  if (code == SI_KERNEL) return address;
+  return std::nullopt;
 }
 
 #ifdef PLAT_GUARD_ASSEMBLY
@@ -77,12 +91,15 @@ bool call(Body body, void* target, const void* source, size_t size_bytes) {
 bool recover(int signal, const siginfo_t* info, void* context) {
   if (info->si_code <= 0) return false;  // sent by a process
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const auto at = static_cast<uint64_t>(registers[REG_RIP]);
   const auto place = [](const char* label) { return reinterpret_cast<uint64_t>(label); };
   if (at >= place(plat_short_copy_begin) && at < place(plat_short_copy_end)) {
     registers[REG_RIP] = static_cast<greg_t>(place(plat_short_copy_failed));
-  } else if (plat_guarded_frame != nullptr && is_inside(*plat_guarded_frame, address, info->si_code)) {
+  } else if (const auto inside = plat_guarded_frame == nullptr
+                                     ? std::nullopt
+                                     : place_inside(*plat_guarded_frame, address, info->si_code)) {
+    address = *inside;
     constexpr greg_t kBackwards = 0x400;  // a copy may have been going down
     registers[REG_EFL] &= ~kBackwards;
     registers[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(plat_guarded_frame));
@@ -115,9 +132,10 @@ bool call(Body body, void* target, const void* source, size_t size_bytes) {
 }
 
 bool recover(int signal, const siginfo_t* info, void* context) {
-  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  if (info->si_code <= 0 || t_frame == nullptr || !is_inside(*t_frame, address, info->si_code)) return false;
-  t_fault = {address, signal};
+  if (info->si_code <= 0 || t_frame == nullptr) return false;
+  const auto inside = place_inside(*t_frame, reinterpret_cast<uint64_t>(info->si_addr), info->si_code);
+  if (!inside) return false;
+  t_fault = {*inside, signal};
   // What is blocked now depends on who called us; as when the handler returns, it becomes what it was.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
   siglongjmp(const_cast<Frame*>(t_frame)->resume_here, 1);

@@ -48,6 +48,9 @@ bool call(Body body, void* target, const void* source, size_t size_bytes);
 struct Fault {
   uint64_t address = 0;  // 0: the processor did not say, as for numbers that are no addresses
   int signal = 0;
+
+  // The address is mapped, and there is no memory for it.
+  bool is_shortage() const { return signal == SIGBUS; }
 };
 // The last one of this thread that one of the calls above ended by.
 Fault last_fault();

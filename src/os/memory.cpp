@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "os/control_groups.h"
 #include "os/file.h"
+#include "os/page.h"
 
 namespace plat::os {
 
@@ -42,7 +44,9 @@ void release_address(uint64_t address, uint64_t size_bytes) {
 }
 
 bool is_mapped(uint64_t address, uint64_t size_bytes) {
-  return msync(reinterpret_cast<void*>(address), size_bytes, MS_ASYNC) == 0;
+  if (size_bytes > UINT64_MAX - address) return false;
+  const uint64_t lead = address % kernel_page_bytes();
+  return msync(reinterpret_cast<void*>(address - lead), size_bytes + lead, MS_ASYNC) == 0;
 }
 
 std::byte* map_shared(int fd, uint64_t offset, uint64_t size_bytes) {
@@ -105,7 +109,25 @@ void forget_contents(uint64_t address, uint64_t size_bytes) {
     std::memset(reinterpret_cast<void*>(address), 0, size_bytes);
 }
 
+namespace {
+
+// Emulators of other processors say yes to every advice, and follow few.
+bool removing_works() {
+  const uint64_t page = kernel_page_bytes();
+  const Fd file = create_memory_file("plat-try", page);
+  std::byte* const memory = file ? map_shared(file.get(), 0, page) : nullptr;
+  if (memory == nullptr) return true;  // what follows will say so itself
+  memory[0] = std::byte{1};
+  const bool works = madvise(memory, page, MADV_REMOVE) != 0 || memory[0] == std::byte{0};
+  unmap(memory, page);
+  return works;
+}
+
+}  // namespace
+
 int discard(std::byte* start, uint64_t size_bytes) {
+  static const bool works = removing_works();
+  if (!works) return ENOSYS;
   return madvise(start, size_bytes, MADV_REMOVE) == 0 ? 0 : errno;
 }
 

@@ -13,7 +13,7 @@ namespace plat::os {
 uint64_t reserve_address(uint64_t address, uint64_t size_bytes);
 void release_address(uint64_t address, uint64_t size_bytes);
 
-// Whether something is mapped in all of the range, which starts at a page.
+// Whether something is mapped in all of the range.
 bool is_mapped(uint64_t address, uint64_t size_bytes);
 
 // Whether fixed addresses may be asked for: ThreadSanitizer ends a process that does.
@@ -38,13 +38,14 @@ void forget_contents(uint64_t address, uint64_t size_bytes);
 
 // Gives the pages behind a shared mapping back to the system: they read as zero afterwards. Returns errno.
 int discard(std::byte* start, uint64_t size_bytes);
-// Takes pages from the system now, so that a later write cannot fail. Returns errno.
 // Maps the memory of a mapping that map_shared made at a reserved address too. Needs no file. Returns errno.
 int map_copy_at(uint64_t address, uint64_t size_bytes, std::byte* memory);
 
 // Maps `fd` over a mapping that map_shared made; nobody who uses it notices. Returns errno.
 int map_over(std::byte* start, uint64_t size_bytes, int fd);
+// Gives pages of a file back to the system: they read as zero afterwards. Returns errno.
 int punch_hole(int fd, uint64_t offset, uint64_t size_bytes);
+// Takes pages from the system now, so that a later write cannot fail. Returns errno.
 int commit(int fd, uint64_t offset, uint64_t size_bytes);
 
 // Memory that can still be taken before the machine or a control group of this process runs out.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -136,5 +137,16 @@ uint64_t monotonic_nanoseconds() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
+
+int32_t process_id() { return getpid(); }
+
+int32_t thread_id() { return gettid(); }
+
+void kill_process() {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();  // the signal is on its way
+}
+
+void yield() { sched_yield(); }
 
 }  // namespace plat::os

@@ -40,6 +40,14 @@ uint32_t user_id();
 // A number nobody can guess.
 uint64_t random_number();
 
+// Numbers of this process, and of the calling thread.
+int32_t process_id();
+int32_t thread_id();
+// The end of this process, at once: no handler and no destructor runs.
+[[noreturn]] void kill_process();
+
+// Lets others run, or waits.
+void yield();
 void sleep_microseconds(uint32_t microseconds);
 uint64_t monotonic_nanoseconds();
 

@@ -27,12 +27,13 @@ bool twice(Call&& call) {
 
 // How much more may be taken from the device, as far as the limit goes.
 uint64_t Backing::room_bytes() const {
-  if (options_.limit_bytes == 0) return UINT64_MAX;
+  const uint64_t limit = family_.limit_of(source_.on_device());
+  if (limit == 0) return UINT64_MAX;
   uint64_t held = 0;
   family_.for_each([&](Pool& member) {
     if (member.source().on_device() == source_.on_device()) held += member.backing().held_bytes();
   });
-  return options_.limit_bytes > held ? options_.limit_bytes - held : 0;
+  return limit > held ? limit - held : 0;
 }
 
 void Backing::note_held() {

@@ -20,13 +20,18 @@ class BlockShape {
   // No class: the block is a large one.
   static constexpr uint32_t kLarge = kClasses;
 
-  BlockShape(const Source& source, bool has_small)
-      : tail_(source.tail_bytes()), even_(source.start_alignment() == 128), has_small_(has_small) {}
+  // Of whole pages if `page_bytes` is not 0: spaces start at pages, so every block starts at one too.
+  BlockShape(const Source& source, bool has_small, uint64_t page_bytes)
+      : tail_(source.tail_bytes()),
+        even_(source.start_alignment() == 128),
+        has_small_(has_small && page_bytes == 0),
+        page_granules_(static_cast<uint32_t>(page_bytes >> core::kGranuleShift)) {}
 
   uint32_t tail() const { return tail_; }
   uint64_t segment_bytes(uint64_t bytes) const { return ((bytes + 31) & ~uint64_t{31}) + tail_; }
   uint32_t granules_of(uint64_t bytes) const {
     const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
+    if (page_granules_ != 0) return static_cast<uint32_t>(align_up(exact, page_granules_));
     if (tail_ == 0 || bytes < kProportionalTail || bytes % kRoundSize != 0)
       return static_cast<uint32_t>(exact);
     return static_cast<uint32_t>(std::max(
@@ -55,8 +60,9 @@ class BlockShape {
   static constexpr uint64_t kRoundSize = 4_KiB;
 
   const uint32_t tail_;
-  const bool even_;       // every start is a multiple of 128
-  const bool has_small_;  // else small blocks are placed like large ones
+  const bool even_;               // every start is a multiple of 128
+  const bool has_small_;          // else small blocks are placed like large ones
+  const uint32_t page_granules_;  // 0: blocks are cut to size
 };
 
 }  // namespace plat::pool

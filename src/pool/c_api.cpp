@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "base/units.h"
 #include "pool/frameworks.h"
@@ -68,6 +70,11 @@ std::string wrong_option(const plat_pool_options& options) {
   if (options.tail_bytes < -1)
     return fmt::format("tail_bytes is {}; -1 is what the product's rule says", options.tail_bytes);
   if (std::isnan(options.slack)) return "slack is NaN; a negative one is none";
+  if (options.whole_pages > 1) return fmt::format("whole_pages is {}; it is 0 or 1", options.whole_pages);
+  if (options.whole_pages == 1 && options.source == PLAT_POOL_SOURCE_CALLER &&
+      reinterpret_cast<uintptr_t>(options.caller_base) % 2_MiB != 0)
+    return fmt::format("whole_pages: the caller's range starts at {}, which is no multiple of 2 MiB",
+                       options.caller_base);
   return {};
 }
 
@@ -273,6 +280,9 @@ PLAT_POOL_PASS(plat_pool_name_block, (plat_pool * pool, void* address, const cha
                pool&& address&& name, name_block(address, name))
 PLAT_POOL_PASS(plat_pool_tag_bytes, (plat_pool * pool, uint16_t tag, uint64_t* used, uint64_t* reserved),
                pool&& used&& reserved, tag_bytes(tag, used, reserved))
+PLAT_POOL_PASS(plat_pool_reset_peaks, (plat_pool * pool), pool, reset_peaks())
+PLAT_POOL_PASS(plat_pool_set_limits, (plat_pool * pool, uint64_t limit_bytes, uint64_t host_limit_bytes),
+               pool, set_limits(limit_bytes, host_limit_bytes))
 PLAT_POOL_PASS(plat_pool_trim, (plat_pool * pool, uint64_t keep_bytes), pool, trim(keep_bytes))
 PLAT_POOL_PASS(plat_pool_reset, (plat_pool * pool), pool, reset())
 PLAT_POOL_PASS(plat_pool_set_oom_callback, (plat_pool * pool, plat_pool_oom_callback callback, void* user),
@@ -299,6 +309,33 @@ plat_pool_status plat_pool_get_stats(plat_pool* pool, plat_pool_stats* out) {
   all.struct_size = out->struct_size;
   if (status == PLAT_POOL_OK) std::memcpy(out, &all, out->struct_size);
   return status;
+}
+
+plat_pool_status plat_pool_owner(plat_pool* pool, const void* address, plat_pool_block* out) {
+  if (pool == nullptr || address == nullptr || out == nullptr) return null_argument("plat_pool_owner");
+  if (!fits(*out))
+    return report(
+        PLAT_POOL_INVALID,
+        "plat_pool_owner: struct_size is not that of plat_pool_block; begin with PLAT_POOL_BLOCK_INIT");
+  plat_pool_block block;
+  const plat_pool_status status = guarded(*pool, [&] { return pool->owner(address, &block); });
+  block.struct_size = out->struct_size;
+  if (status == PLAT_POOL_OK) std::memcpy(out, &block, out->struct_size);
+  return status;
+}
+
+plat_pool_status plat_pool_walk(plat_pool* pool, plat_pool_visitor visit, void* user) {
+  if (pool == nullptr || visit == nullptr) return null_argument("plat_pool_walk");
+  return guarded(*pool, [&] {
+    std::vector<plat_pool_block> blocks;
+    if (const auto status = pool->list(blocks); status != PLAT_POOL_OK) return status;
+    std::sort(blocks.begin(), blocks.end(), [](const plat_pool_block& a, const plat_pool_block& b) {
+      return std::less<>()(a.address, b.address);
+    });
+    for (const plat_pool_block& block : blocks)
+      if (visit(user, &block) == 0) break;
+    return PLAT_POOL_OK;
+  });
 }
 
 const char* plat_pool_last_error(void) { return last_error(); }

@@ -35,6 +35,7 @@ StreamCache* Caches::of_stream(ThreadCache& cache, plat_stream stream) {
   return found;
 }
 
+// The epoch is loaded relaxed: a thread that sees it late flushes one call later.
 StreamCache* Caches::current(ThreadCache& cache, plat_stream stream) {
   if (cache.flush_seen != flush_epoch_.load(std::memory_order_relaxed)) flush(cache);
   return of_stream(cache, stream);
@@ -42,10 +43,10 @@ StreamCache* Caches::current(ThreadCache& cache, plat_stream stream) {
 
 void Caches::keep(ThreadCache& cache, plat_stream stream, uint32_t index, void* address) {
   StreamCache* const mine = current(cache, stream);
-  const StreamCache::Item item{address, index_.mark_at(address, index)};
-  if (mine->push(index, item)) return;
+  const SmallBlock block{address, index_.mark_at(address, index)};
+  if (mine->push(index, block)) return;
   flush(*mine, index, (cache_capacity(index) + 1) / 2);
-  mine->push(index, item);
+  mine->push(index, block);
 }
 
 // Those of streams that were forgotten go, whichever thread forgot them.
@@ -61,11 +62,11 @@ void Caches::drop_ended(ThreadCache& cache) {
 }
 
 void Caches::flush(StreamCache& cache, uint32_t index, uint32_t count) {
-  std::array<void*, StreamCache::kMost> blocks;
+  std::array<SmallBlock, StreamCache::kMost> blocks;
   count = cache.drain(index, count, blocks.data());
   if (count == 0) return;
   auto keep_from = [&](uint32_t first) {
-    for (; first < count; ++first) cache.push(index, {blocks[first], index_.mark_at(blocks[first], index)});
+    for (; first < count; ++first) cache.push(index, blocks[first]);
   };
   // Asked anew: the stream may have been forgotten since the cache was made, and have another number now.
   uint16_t domain = cache.ended() ? 0 : streams_.domain_to_free_on(cache.stream());
@@ -76,7 +77,7 @@ void Caches::flush(StreamCache& cache, uint32_t index, uint32_t count) {
   try {
     std::lock_guard guard(zone.lock());
     if (domain == 0) done = zone.spans()->stow(index, blocks.data(), count);
-    for (; done < count; ++done) zone.put_back(index, blocks[done], domain, streams_);
+    for (; done < count; ++done) zone.put_back(index, blocks[done].address, domain, streams_);
   } catch (...) {  // the host has no memory for the lists
     keep_from(done);
     throw;

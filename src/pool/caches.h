@@ -23,6 +23,7 @@ class Caches {
 
   uint64_t id() const { return id_; }
   // What the fast path of a thread is known by; another one when caches have ended that threads may hold.
+  // Relaxed: a thread that knows the old one still has its cache, which it alone lets go of.
   uint64_t key() const { return key_.load(std::memory_order_relaxed); }
 
   // A thread joins, or ends and returns its blocks.

@@ -29,6 +29,14 @@ class Decorator : public plat_pool {
   plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) override {
     return upstream_->tag_bytes(tag, used, reserved);
   }
+  plat_pool_status reset_peaks() override { return upstream_->reset_peaks(); }
+  plat_pool_status set_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) override {
+    return upstream_->set_limits(limit_bytes, host_limit_bytes);
+  }
+  plat_pool_status owner(const void* address, plat_pool_block* block) override {
+    return upstream_->owner(address, block);
+  }
+  plat_pool_status list(std::vector<plat_pool_block>& blocks) override { return upstream_->list(blocks); }
   plat_pool_status trim(uint64_t keep_bytes) override { return upstream_->trim(keep_bytes); }
   plat_pool_status reset() override { return upstream_->reset(); }
   uint64_t resets() const override { return upstream_->resets(); }

@@ -30,7 +30,11 @@ struct Family {
   std::mutex growth;  // held while pages or addresses come or go; taken before every other lock of a pool
   std::array<std::atomic<Pool*>, kMost> members{};  // growth guards adding
   std::atomic<uint64_t> held_peak{0};               // growth guards writing
-  plat_pool_oom_callback callback = nullptr;        // growth guards both
+  // Most memory to hold of the device and of the host; 0: no limit. Growth guards writing.
+  std::atomic<uint64_t> device_limit{0};
+  std::atomic<uint64_t> host_limit{0};
+  std::atomic<uint64_t>& limit_of(bool on_device) { return on_device ? device_limit : host_limit; }
+  plat_pool_oom_callback callback = nullptr;  // growth guards both
   void* user = nullptr;
 };
 

@@ -25,6 +25,10 @@ struct FastPath {
   uint32_t tail = 0;
   uint32_t most = kSmallMax;
 
+  // The keys are loaded relaxed: a thread that has not heard yet that the path was closed works for one more
+  // call with its own cache, which nobody else touches or frees. Who closes it and needs all threads to have
+  // noticed asks for a flush, which a thread answers on the slow way.
+  //
   // Null when another way must be tried.
   void* pop(uint64_t asked, plat_stream stream) const {
     const ReadyCache& ready = ready_cache;
@@ -32,13 +36,12 @@ struct FastPath {
     if (asked - 1 >= most || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
         [[unlikely]]
       return nullptr;
-    const StreamCache::Item item =
-        ready.cache->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
-    if (item.address != nullptr) [[likely]]
-      SmallTable::open(*item.mark);
-    return item.address;
+    const SmallBlock block = ready.cache->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
+    if (block.address != nullptr) [[likely]]
+      SmallTable::open(*block.mark);
+    return block.address;
   }
-  bool push(void* address, plat_stream stream) const {
+  [[gnu::always_inline]] bool push(void* address, plat_stream stream) const {
     const uint64_t end = bytes.load(std::memory_order_acquire);  // set last: the others are, when it is
     const uint64_t offset = reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed);
     const ReadyCache& ready = ready_cache;

@@ -12,6 +12,7 @@
 
 #include "pool/frameworks.h"
 #include "pool/guarded.h"
+#include "pool/option_text.h"
 
 namespace plat::pool {
 
@@ -31,7 +32,7 @@ plat_pool* pool_of_device(int device) {
     plat_pool_options_init(&options);
     options.name = "torch_npu";
     options.device = device;
-    plat_pool_create(&options, &pool);
+    if (read_options("PLAT_POOL_TORCH", options) == PLAT_POOL_OK) plat_pool_create(&options, &pool);
   }
   return pool;
 }

@@ -102,6 +102,21 @@ class Guards final : public Decorator {
     if (with_tail != nullptr) *with_tail = found->second.own;
     return PLAT_POOL_OK;
   }
+  plat_pool_status owner(const void* address, plat_pool_block* block) override {
+    std::lock_guard guard(mutex_);
+    for (const auto& [user, record] : records_) {
+      const auto offset = static_cast<uint64_t>(static_cast<const char*>(address) - static_cast<char*>(user));
+      if (offset >= record.own) continue;
+      *block = described(user, record);
+      return PLAT_POOL_OK;
+    }
+    return not_mine(address);
+  }
+  plat_pool_status list(std::vector<plat_pool_block>& blocks) override {
+    std::lock_guard guard(mutex_);
+    for (const auto& [user, record] : records_) blocks.push_back(described(user, record));
+    return PLAT_POOL_OK;
+  }
   plat_pool_status use_on(void* address, plat_stream stream) override {
     std::lock_guard guard(mutex_);
     auto found = records_.find(address);
@@ -174,6 +189,16 @@ class Guards final : public Decorator {
     uint16_t tag = 0;
     std::vector<plat_stream> users = {};  // as noted by use_on
   };
+  static plat_pool_block described(void* user, const Record& record) {
+    plat_pool_block block;
+    block.address = user;
+    block.bytes = record.bytes;
+    block.with_tail = record.own;
+    block.tag = record.tag;
+    block.on_host = record.on_host ? 1 : 0;
+    block.asleep = record.asleep ? 1 : 0;
+    return block;
+  }
   static plat_pool_status not_mine(const void* address) {
     return report(PLAT_POOL_NOT_OWNED, fmt::format("{} is no live block of the guarded pool", address));
   }

@@ -151,14 +151,14 @@ std::string Ladder::account() {
       queued += zone.heap().free_granules(domain) << core::kGranuleShift;
   });
   const uint64_t held = backing_.held_bytes();
+  const uint64_t limit = family_.limit_of(backing_.source().on_device());
   uint64_t family = 0;
   family_.for_each([&](Pool& member) { family += member.backing().held_bytes(); });
   std::string text = fmt::format(
       "holds {}{}: {} in {} live blocks, {} free of which {} in whole pages, {} freed on streams that have "
       "not passed",
-      format_bytes(held),
-      options_.limit_bytes != 0 ? " of a limit of " + format_bytes(options_.limit_bytes) : "",
-      format_bytes(used), blocks, format_bytes(free), format_bytes(movable), format_bytes(queued));
+      format_bytes(held), limit != 0 ? " of a limit of " + format_bytes(limit) : "", format_bytes(used),
+      blocks, format_bytes(free), format_bytes(movable), format_bytes(queued));
   if (backing_.source().has_pages() && held > mapped)
     text += fmt::format(", {} in KV caches and in pages that are nowhere", format_bytes(held - mapped));
   if (sleeping != 0) text += fmt::format("; {} sleep beside it", format_bytes(sleeping));

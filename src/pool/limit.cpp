@@ -74,6 +74,28 @@ class Counted : public Decorator {
     }
     return status;
   }
+  plat_pool_status reset_peaks() override {
+    const plat_pool_status status = upstream_->reset_peaks();
+    std::lock_guard guard(mutex_);
+    peak_ = used_;
+    return status;
+  }
+  plat_pool_status owner(const void* address, plat_pool_block* block) override {
+    plat_pool_block found;
+    const plat_pool_status status = upstream_->owner(address, &found);
+    if (status != PLAT_POOL_OK) return status;
+    if (!passed(found.address)) return stranger(address);
+    *block = found;
+    return PLAT_POOL_OK;
+  }
+  plat_pool_status list(std::vector<plat_pool_block>& blocks) override {
+    std::vector<plat_pool_block> all;
+    const plat_pool_status status = upstream_->list(all);
+    std::lock_guard guard(mutex_);
+    for (const plat_pool_block& block : all)
+      if (blocks_.contains(block.address)) blocks.push_back(block);
+    return status;
+  }
   plat_pool_status reset() override {
     const plat_pool_status status = upstream_->reset();
     if (status != PLAT_POOL_OK) return status;
@@ -132,6 +154,11 @@ class Limit final : public Counted {
                                                  format_bytes(bytes), format_bytes(quota_)));
     return Counted::resize(address, bytes);
   }
+  plat_pool_status set_limits(uint64_t limit_bytes, uint64_t) override {
+    std::lock_guard guard(mutex_);
+    quota_ = limit_bytes;
+    return PLAT_POOL_OK;
+  }
 
  private:
   // What is asked for counts before asking: two threads cannot both take the last bytes. Once it is had, what
@@ -162,7 +189,7 @@ class Limit final : public Counted {
     std::lock_guard guard(mutex_);
     return used_;
   }
-  const uint64_t quota_;
+  std::atomic<uint64_t> quota_;  // mutex_ guards deciding by it
   uint64_t asked_ = 0;
 };
 

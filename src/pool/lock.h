@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include "base/relax.h"
+
 namespace plat::pool {
 
 class SpinLock {
@@ -26,9 +28,7 @@ class SpinLock {
       for (int spin = 0; taken_.load(std::memory_order_relaxed); ++spin) {
         // The holder may have been preempted, or is mapping pages: let it run.
         if (spin >= kSpins) sched_yield();
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
+        relax();
       }
     } while (taken_.exchange(true, std::memory_order_acquire));
   }

@@ -18,50 +18,32 @@ plat_pool_status Placer::place(const Request& request, void** address) {
                                      : place_large(request, domain, address);
 }
 
-bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
-  if (bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
-  const uint16_t domain = streams_.domain_of(stream);
-  if (!Streams::is_domain(domain) || backing_.is_full()) return false;
-  const ReadyCache& ready = ready_cache;
-  Zone& zone = ready.own_zone != nullptr && ready.key == caches_.key() && bytes <= kMostOfThread
-                   ? *ready.own_zone
-                   : zones_.large();
-  std::unique_lock guard(zone.lock(), std::try_to_lock);
-  if (!guard || zone.is_asleep()) return false;
-  core::RangeHeap& heap = zone.heap();
-  const uint32_t granules = shape_.granules_of(bytes);
-  const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
-  if (block == core::kNoBlock) return false;
-  *address = zone.open(block, bytes);
-  guard.unlock();
-  zones_.note_peak();
-  return true;
-}
-
 // Blocks of a class from the zone's spans, one of them for the caller; a new span is cut when there are none.
-// Null when the zone has no place for one, or sleeps.
-void* Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache) {
-  std::array<void*, StreamCache::kMost> blocks;
+// Its address is null when the zone has no place for one, or sleeps.
+SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache) {
+  std::array<SmallBlock, StreamCache::kMost> blocks;
   const uint32_t want = cache != nullptr ? cache_capacity(index) / 2 : 1;
   const uint32_t fresh = cache != nullptr ? cut_count(index) : 1;
   std::unique_lock guard(zone.lock());
-  if (zone.is_asleep()) return nullptr;
+  if (zone.is_asleep()) return {};
   uint32_t got = zone.spans()->take(index, domain, blocks.data(), want, fresh);
   if (got == 0) {
     // Spans belong to nobody's stream: only memory that is idle becomes one.
     const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
     const uint32_t block = zone.heap().allocate(granules, granules, 0);
-    if (block == core::kNoBlock) return nullptr;
+    if (block == core::kNoBlock) return {};
     zone.cut_span(index, block);
     got = zone.spans()->take(index, domain, blocks.data(), want, fresh);
   }
   guard.unlock();
+  for (uint32_t i = 0; i < got; ++i)
+    if (blocks[i].mark == nullptr) blocks[i].mark = index_.mark_at(blocks[i].address, index);
   uint32_t left = got - 1;
-  while (left > 0 && cache->push(index, {blocks[left], index_.mark_at(blocks[left], index)})) --left;
+  while (left > 0 && cache->push(index, blocks[left])) --left;
   if (left == 0) return blocks[0];
   // Growing may have called the program back, which may have filled the cache.
   guard.lock();
-  for (; left > 0; --left) zone.put_back(index, blocks[left], domain, streams_);
+  for (; left > 0; --left) zone.put_back(index, blocks[left].address, domain, streams_);
   return blocks[0];
 }
 
@@ -72,9 +54,10 @@ plat_pool_status Placer::place_small(const Request& request, uint32_t index, uin
   ThreadCache* const thread = cached ? thread_cache_of(caches_) : nullptr;
   StreamCache* cache = thread != nullptr ? caches_.current(*thread, request.stream) : nullptr;
   if (zone.is_asleep()) return memory_sleeps(name_);
-  if (cache != nullptr) *address = cache->pop(index).address;
-  if (*address == nullptr) {
-    while ((*address = take_small(zone, index, domain, cache)) == nullptr) {
+  SmallBlock found{};
+  if (cache != nullptr) found = cache->pop(index);
+  if (found.address == nullptr) {
+    while ((found = take_small(zone, index, domain, cache)).address == nullptr) {
       if (zone.is_asleep()) return memory_sleeps(name_);
       const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
       uint32_t block = core::kNoBlock;
@@ -87,7 +70,8 @@ plat_pool_status Placer::place_small(const Request& request, uint32_t index, uin
     }
     zones_.note_peak();
   }
-  SmallTable::open(*index_.mark_at(*address, index));
+  SmallTable::open(*found.mark);
+  *address = found.address;
   return PLAT_POOL_OK;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "pool/block_shape.h"
@@ -42,7 +43,7 @@ class Placer {
   bool has_zones_of_threads() const { return options_.thread_cache != 0 && backing_.source().has_pages(); }
   plat_pool_status place_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status place_large(const Request& request, uint16_t domain, void** address);
-  void* take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
+  SmallBlock take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
   Zone& large_zone_for(const Request& request);
 
   const std::string& name_;
@@ -56,5 +57,26 @@ class Placer {
   Backing& backing_;
   Ladder& ladder_;
 };
+
+// In line: every large block of most programs comes this way.
+inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
+  if (bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
+  const uint16_t domain = streams_.domain_of(stream);
+  if (!Streams::is_domain(domain) || backing_.is_full()) return false;
+  const ReadyCache& ready = ready_cache;
+  Zone& zone = ready.own_zone != nullptr && ready.key == caches_.key() && bytes <= kMostOfThread
+                   ? *ready.own_zone
+                   : zones_.large();
+  std::unique_lock guard(zone.lock(), std::try_to_lock);
+  if (!guard || zone.is_asleep()) return false;
+  core::RangeHeap& heap = zone.heap();
+  const uint32_t granules = shape_.granules_of(bytes);
+  const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
+  if (block == core::kNoBlock) return false;
+  *address = zone.open(block, bytes);
+  guard.unlock();
+  zones_.note_peak();
+  return true;
+}
 
 }  // namespace plat::pool

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "pool/messages.h"
 
 namespace plat::pool {
@@ -15,9 +16,15 @@ namespace {
 
 plat_pool_options settled(plat_pool_options options, const std::string& name) {
   options.name = name.c_str();
-  // A range of the caller's is one piece: its small blocks are placed like large ones.
-  if (options.source == PLAT_POOL_SOURCE_CALLER) options.thread_cache = 0;
+  // A range of the caller's is one piece: its small blocks are placed like large ones; whole pages are large.
+  if (options.source == PLAT_POOL_SOURCE_CALLER || options.whole_pages != 0) options.thread_cache = 0;
   return options;
+}
+
+// What blocks of whole pages are made of; 0: blocks are cut to size.
+uint64_t page_of_blocks(const plat_pool_options& options) {
+  if (options.whole_pages == 0) return 0;
+  return options.source == PLAT_POOL_SOURCE_HOST ? 4_KiB : kPageBytes;
 }
 
 }  // namespace
@@ -27,7 +34,7 @@ Pool::Pool(const plat_pool_options& options, std::unique_ptr<Source> source, Fam
     : name_(options.name != nullptr ? options.name : "pool"),
       options_(settled(options, name_)),
       source_(std::move(source)),
-      shape_(*source_, options.source != PLAT_POOL_SOURCE_CALLER),
+      shape_(*source_, options.source != PLAT_POOL_SOURCE_CALLER, page_of_blocks(options)),
       family_(family),
       first_(first),
       streams_(source_->events()),
@@ -94,25 +101,6 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
   if (status == PLAT_POOL_OK && reporting_.listening())
     reporting_.block_added(*address, request.bytes, request.tag);
   return status;
-}
-
-bool Pool::release_at_once(void* address, plat_stream stream) {
-  Space* space = fast_.home();
-  if (space == nullptr || !space->contains(address)) {
-    space = index_.find(address);
-    if (space == nullptr || space->small != nullptr) return false;
-  }
-  const uint16_t domain = streams_.domain_of(stream);
-  if (!Streams::is_domain(domain)) return false;
-  Zone& zone = *space->zone;
-  std::lock_guard guard(zone.lock());
-  const uint32_t block = zone.find(*space, address);
-  if (block == core::kNoBlock) return false;
-  zone.close(*space, block);
-  // The batch is asked for under the lock: who settles it must find the block filed.
-  domain == 0 ? zone.heap().release_idle(block)
-              : zone.heap().release(block, domain, streams_.join_batch(domain));
-  return true;
 }
 
 plat_pool_status Pool::release(Space& space, void* address, plat_stream stream) {
@@ -200,6 +188,39 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
   if (with_tail != nullptr) *with_tail = held;
   if (bytes != nullptr) *bytes = held - shape_.tail();
   return PLAT_POOL_OK;
+}
+
+bool Pool::find_owner(const void* address, plat_pool_block* block) {
+  Space* const space = index_.find(address);
+  if (space == nullptr) return false;
+  Zone& zone = *space->zone;
+  const std::lock_guard guard(zone.lock());
+  const auto found = zone.block_around(*space, address);
+  if (!found || uses_.is_waiting(found->address)) return false;
+  *block = described(zone, *found);
+  return true;
+}
+
+void Pool::list_blocks(std::vector<plat_pool_block>& out) {
+  zones_.for_each([&](Zone& zone) {
+    std::vector<Zone::LiveBlock> live;
+    const std::lock_guard guard(zone.lock());
+    for (const auto& space : zone.spaces())
+      if (!space->gone) zone.list_live(*space, live);
+    for (const Zone::LiveBlock& block : live) out.push_back(described(zone, block));
+  });
+  std::erase_if(out, [&](const plat_pool_block& block) { return uses_.is_waiting(block.address); });
+}
+
+plat_pool_block Pool::described(const Zone& zone, const Zone::LiveBlock& live) const {
+  plat_pool_block block;
+  block.address = const_cast<char*>(live.address);
+  block.bytes = live.bytes - shape_.tail();
+  block.with_tail = live.bytes;
+  block.tag = zone.tag();
+  block.on_host = source_->on_device() ? 0 : 1;
+  block.asleep = zone.is_asleep() ? 1 : 0;
+  return block;
 }
 
 plat_pool_status Pool::resize(void* address, uint64_t bytes) {

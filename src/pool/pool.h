@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,12 @@ class Pool final : private SpaceWatcher {
   plat_pool_status resize(void* address, uint64_t bytes);
   plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail);
   plat_pool_status name_block(void* address, const char* name);
+  // The live block around an address; false when there is none.
+  bool find_owner(const void* address, plat_pool_block* block);
+  void list_blocks(std::vector<plat_pool_block>& out);
   void add_stats(plat_pool_stats& stats);
+  // What is used is the peak from now on.
+  void reset_peak() { zones_.reset_peak(); }
   void add_tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved);
   void flush_thread() {
     if (options_.thread_cache != 0) caches_.flush_mine();
@@ -86,6 +92,7 @@ class Pool final : private SpaceWatcher {
   void space_added(Space& space) override;
   void space_removed(Space& space) override { reporting_.space_removed(space); }
   plat_pool_status check(const Request& request) const;
+  plat_pool_block described(const Zone& zone, const Zone::LiveBlock& live) const;
 
   std::string name_;
   plat_pool_options options_;
@@ -108,5 +115,24 @@ class Pool final : private SpaceWatcher {
   Sleeper sleeper_;
   bool closed_ = false;
 };
+
+inline bool Pool::release_at_once(void* address, plat_stream stream) {
+  Space* space = fast_.home();
+  if (space == nullptr || !space->contains(address)) {
+    space = index_.find(address);
+    if (space == nullptr || space->small != nullptr) return false;
+  }
+  const uint16_t domain = streams_.domain_of(stream);
+  if (!Streams::is_domain(domain)) return false;
+  Zone& zone = *space->zone;
+  std::lock_guard guard(zone.lock());
+  const uint32_t block = zone.find(*space, address);
+  if (block == core::kNoBlock) return false;
+  zone.close(*space, block);
+  // The batch is asked for under the lock: who settles it must find the block filed.
+  domain == 0 ? zone.heap().release_idle(block)
+              : zone.heap().release(block, domain, streams_.join_batch(domain));
+  return true;
+}
 
 }  // namespace plat::pool

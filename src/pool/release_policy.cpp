@@ -10,7 +10,7 @@ void ReleasePolicy::before_free() {
   if (options_.release != PLAT_POOL_RELEASE_IDLE) return;
   std::lock_guard guard(family_.growth);
   const uint64_t idle = idle_bytes();
-  const auto now = std::chrono::steady_clock::now();
+  const TimePoint now = clock_now.load()();
   if (idle == 0) {  // everything is in use: what this free leaves idle is so from now on
     idle_since_ = now;
     idle_low_bytes_ = UINT64_MAX;

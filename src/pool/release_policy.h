@@ -3,10 +3,10 @@
 // callers; takes the family's growth lock where it gives something back.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "pool/backing.h"
+#include "pool/clock.h"
 #include "pool/recycler.h"
 
 namespace plat::pool {
@@ -40,7 +40,7 @@ class ReleasePolicy {
   Backing& backing_;
   // The least that was idle since the window opened: nobody needed that much. The growth lock guards both.
   uint64_t idle_low_bytes_ = 0;
-  std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
+  TimePoint idle_since_ = clock_now.load()();
 };
 
 }  // namespace plat::pool

@@ -62,7 +62,9 @@ void Reporting::all_freed(Zones& zones) {
     for (auto& space : zone.spaces()) {
       if (space->gone || space->tool_heap == nullptr || tool_.heap_reset(space->tool_heap)) continue;
       one_by_one = true;
-      zone.list_live(*space, regions);
+      std::vector<Zone::LiveBlock> live;
+      zone.list_live(*space, live);
+      for (const Zone::LiveBlock& block : live) regions.push_back(block.address);
     }
   });
   // Of a freed block that waits for its streams the tool has heard already.

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plat/pool.h"
 #include "pool/fast_path.h"
@@ -51,6 +52,11 @@ struct plat_pool {
   virtual plat_pool_status usable(const void* address, uint64_t* bytes, uint64_t* with_tail) = 0;
   virtual plat_pool_status stats(plat_pool_stats* stats) = 0;
   virtual plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) = 0;
+  virtual plat_pool_status reset_peaks() = 0;
+  virtual plat_pool_status set_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) = 0;
+  virtual plat_pool_status owner(const void* address, plat_pool_block* block) = 0;
+  // Appends every live block, in any order.
+  virtual plat_pool_status list(std::vector<plat_pool_block>& blocks) = 0;
   virtual plat_pool_status trim(uint64_t keep_bytes) = 0;
   virtual plat_pool_status reset() = 0;
   // How often every block was freed at once: who keeps some of them compares, and knows that they are gone.

@@ -12,6 +12,12 @@ namespace plat::pool {
 Router::Router(const plat_pool_options& options, std::unique_ptr<Source> source)
     : main_(options, std::move(source), family_, nullptr, fast) {
   family_.members[kMain] = &main_;
+  store_limits(options.limit_bytes, options.host_limit_bytes);
+}
+
+void Router::store_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) {
+  if (main_.source().on_device()) family_.host_limit = host_limit_bytes;
+  family_.limit_of(main_.source().on_device()) = limit_bytes;
 }
 
 Router::~Router() { close(); }
@@ -65,7 +71,6 @@ plat_pool_status Router::open_companion(Member which, Pool** companion) {
   options.source = which == kHost ? PLAT_POOL_SOURCE_HOST : PLAT_POOL_SOURCE_CACHED;
   options.initial_bytes = 0;
   options.thread_cache = 0;
-  if (which == kHost) options.limit_bytes = options.host_limit_bytes;
   std::string why;
   auto source = Source::create(options, &why);
   if (source == nullptr) return report(PLAT_POOL_DEVICE, fmt::format("pool {}: {}", main_.name(), why));
@@ -122,6 +127,42 @@ plat_pool_status Router::tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reser
   *used = 0;
   *reserved = 0;
   family_.for_each([&](Pool& pool) { pool.add_tag_bytes(tag, used, reserved); });
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::reset_peaks() {
+  const std::lock_guard guard(family_.growth);
+  uint64_t held = 0;
+  family_.for_each([&](Pool& pool) { held += pool.backing().held_bytes(); });
+  family_.held_peak = held;
+  main_.reset_peak();
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::set_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) {
+  main_.flush_thread();
+  const std::lock_guard guard(family_.growth);
+  store_limits(limit_bytes, host_limit_bytes);
+  family_.for_each([&](Pool& pool) {
+    const bool on_device = pool.source().on_device();
+    const uint64_t limit = family_.limit_of(on_device);
+    uint64_t others = 0;
+    family_.for_each([&](Pool& other) {
+      if (&other != &pool && other.source().on_device() == on_device) others += other.backing().held_bytes();
+    });
+    // What the device does not take back now is tried again with the next that goes.
+    if (limit != 0 && others + pool.backing().held_bytes() > limit)
+      pool.shrink(limit > others ? limit - others : 0);
+  });
+  return PLAT_POOL_OK;
+}
+
+plat_pool_status Router::owner(const void* address, plat_pool_block* block) {
+  return owner_of(address).find_owner(address, block) ? PLAT_POOL_OK : unknown_block(main_.name(), address);
+}
+
+plat_pool_status Router::list(std::vector<plat_pool_block>& blocks) {
+  family_.for_each([&](Pool& pool) { pool.list_blocks(blocks); });
   return PLAT_POOL_OK;
 }
 

@@ -42,6 +42,10 @@ class Router final : public plat_pool {
   plat_pool_status forget_stream(plat_stream stream) override;
   plat_pool_status stats(plat_pool_stats* stats) override;
   plat_pool_status tag_bytes(uint16_t tag, uint64_t* used, uint64_t* reserved) override;
+  plat_pool_status reset_peaks() override;
+  plat_pool_status set_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) override;
+  plat_pool_status owner(const void* address, plat_pool_block* block) override;
+  plat_pool_status list(std::vector<plat_pool_block>& blocks) override;
   plat_pool_status trim(uint64_t keep_bytes) override;
   plat_pool_status reset() override;
   uint64_t resets() const override { return resets_; }
@@ -54,6 +58,7 @@ class Router final : public plat_pool {
  private:
   enum Member { kMain, kHost, kCached };
   Router(const plat_pool_options& options, std::unique_ptr<Source> source);
+  void store_limits(uint64_t limit_bytes, uint64_t host_limit_bytes);
   plat_pool_status companion_for(plat_pool_purpose purpose, Pool** companion);
   plat_pool_status open_companion(Member which, Pool** companion);
   // The first pool where it is nobody's.

@@ -57,6 +57,10 @@ class SmallTable {
   SmallTable(const SmallTable&) = delete;
   SmallTable& operator=(const SmallTable&) = delete;
 
+  // Marks are relaxed: a block's is written by whoever has the block, which came to him from the last one
+  // through a lock or through the program's own ordering. `more` is stored before the entry that is released
+  // after it, and read after that entry was acquired.
+  //
   // A span comes or goes; offsets are from the start of the space. Throws std::bad_alloc.
   void add(uint64_t offset, uint32_t index, uint32_t span) {
     if (is_fine(index)) slices_[offset >> kSliceShift].more.store(new_array(), std::memory_order_relaxed);
@@ -151,6 +155,12 @@ class SmallTable {
   Lazy<Slice> slices_;
   std::vector<std::unique_ptr<Mark[]>> made_;
   std::vector<Mark*> spare_;
+};
+
+// A small block that is free, with its mark beside it, so that handing it out again needs no search.
+struct SmallBlock {
+  void* address;
+  SmallTable::Mark* mark;  // null: it has to be looked for
 };
 
 }  // namespace plat::pool

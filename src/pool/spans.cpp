@@ -28,13 +28,13 @@ void Spans::unlink(uint32_t id) {
     partial_[span.index] = span.next;
 }
 
-uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count, uint32_t fresh) {
+uint32_t Spans::take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t count, uint32_t fresh) {
   const uint32_t bytes = class_bytes(index);
   uint32_t got = 0;
   if (domain != 0) {
     if (auto store = deferred_.find(store_of(domain, index)); store != deferred_.end()) {
       while (got < count && !store->second.empty()) {
-        out[got++] = store->second.back().address;
+        out[got++] = {store->second.back().address, nullptr};
         store->second.pop_back();
         deferred_bytes_ -= bytes;
       }
@@ -51,7 +51,7 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count
         const uint32_t bit = static_cast<uint32_t>(std::countr_zero(span.bits[word]));
         span.bits[word] &= span.bits[word] - 1;
         --span.free;
-        out[got++] = span.base + static_cast<uint64_t>(word * 64 + bit) * bytes;
+        out[got++] = {span.base + static_cast<uint64_t>(word * 64 + bit) * bytes, nullptr};
       }
     }
     if (span.free == 0) unlink(id);
@@ -61,7 +61,7 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, void** out, uint32_t count
   return got;
 }
 
-uint32_t Spans::stow(uint32_t index, void** blocks, uint32_t count) {
+uint32_t Spans::stow(uint32_t index, const SmallBlock* blocks, uint32_t count) {
   auto& depot = depot_[index];
   const uint32_t room = kDepotCaches * cache_capacity(index);
   if (depot.capacity() == 0) depot.reserve(room);
@@ -72,7 +72,7 @@ uint32_t Spans::stow(uint32_t index, void** blocks, uint32_t count) {
   return count;
 }
 
-void Spans::unstow(uint32_t index, std::vector<void*>& out) {
+void Spans::unstow(uint32_t index, std::vector<SmallBlock>& out) {
   auto& depot = depot_[index];
   out.assign(depot.begin(), depot.end());
   out_bytes_ += depot.size() * class_bytes(index);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pool/size_class.h"
+#include "pool/small_table.h"
 
 namespace plat::pool {
 
@@ -35,12 +36,12 @@ class Spans {
   Spans() { partial_.fill(kNoSpan); }
 
   // Up to `count` blocks of a class for `domain` that were used before; when there are none, up to `fresh`
-  // that are cut for it, fewer when the spans are used up.
-  uint32_t take(uint32_t index, uint16_t domain, void** out, uint32_t count, uint32_t fresh);
+  // that are cut for it, fewer when the spans are used up. Not all come with their marks.
+  uint32_t take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t count, uint32_t fresh);
   // The depot takes up to `count` blocks that nobody uses; how many it had room for.
-  uint32_t stow(uint32_t index, void** blocks, uint32_t count);
+  uint32_t stow(uint32_t index, const SmallBlock* blocks, uint32_t count);
   // The depot is emptied into `out`; each must be given back now.
-  void unstow(uint32_t index, std::vector<void*>& out);
+  void unstow(uint32_t index, std::vector<SmallBlock>& out);
   // A block comes back; the span is told by the small table. Returns a span that is now empty and should go,
   // or kNoSpan.
   // `*twice` is set when the block was free already or is no block.
@@ -78,7 +79,7 @@ class Spans {
   std::vector<Span> spans_;
   std::vector<uint32_t> recycled_;
   std::array<uint32_t, kClasses> partial_;
-  std::array<std::vector<void*>, kClasses> depot_;
+  std::array<std::vector<SmallBlock>, kClasses> depot_;
   std::unordered_map<uint32_t, std::vector<Deferred>> deferred_;  // by domain and class
   uint64_t out_bytes_ = 0;
   uint64_t out_blocks_ = 0;

@@ -178,6 +178,9 @@ extern "C" plat_pool_status plat_pool_create_over(const plat_pool_source_ops* op
     plat_pool_options chosen;
     if (const auto status = settle_options("plat_pool_create_over", options, &chosen); status != PLAT_POOL_OK)
       return status;
+    if (chosen.whole_pages != 0)
+      return report(PLAT_POOL_INVALID,
+                    "plat_pool_create_over: whole_pages is for memory of the device alone");
     chosen.source = known.map_page != nullptr ? PLAT_POOL_SOURCE_VMM : PLAT_POOL_SOURCE_MALLOC;
     auto source = std::make_unique<TableSource>(
         known, user, chosen.tail_bytes >= 0 ? static_cast<uint32_t>(chosen.tail_bytes) : 32);

@@ -43,21 +43,21 @@ thread_local ThreadCaches thread_caches;
 StreamCache::StreamCache(plat_stream stream) : stream_(stream) {
   uint32_t total = 0;
   for (uint32_t index = 0; index < kClasses; ++index) total += cache_capacity(index);
-  items_ = std::make_unique<Item[]>(total);
-  Item* next = items_.get();
+  blocks_ = std::make_unique<SmallBlock[]>(total);
+  SmallBlock* next = blocks_.get();
   for (uint32_t index = 0; index < kClasses; ++index) {
-    stacks_[index].items = next;
+    stacks_[index].blocks = next;
     stacks_[index].capacity = cache_capacity(index);
     next += cache_capacity(index);
   }
 }
 
-uint32_t StreamCache::drain(uint32_t index, uint32_t count, void** out) {
+uint32_t StreamCache::drain(uint32_t index, uint32_t count, SmallBlock* out) {
   Stack& stack = stacks_[index];
   const uint32_t have = stack.count.load(std::memory_order_relaxed);
   count = std::min(count, have);
-  for (uint32_t i = 0; i < count; ++i) out[i] = stack.items[i].address;
-  std::copy(stack.items + count, stack.items + have, stack.items);
+  std::copy_n(stack.blocks, count, out);
+  std::copy(stack.blocks + count, stack.blocks + have, stack.blocks);
   stack.count.store(have - count, std::memory_order_relaxed);
   return count;
 }

@@ -24,34 +24,32 @@ class Zone;
 // The stacks for one stream of one pool.
 class StreamCache {
  public:
-  struct Item {
-    void* address;
-    SmallTable::Mark* mark;  // beside it, so that handing it out again needs no search
-  };
-
   static constexpr uint32_t kMost = 64;  // of a class
+
+  // Counts are relaxed, because only the thread itself changes them and looks at the blocks; others add them
+  // up for statistics. `ended` is set once, and who sees it late files under the stream for so long.
 
   explicit StreamCache(plat_stream stream);
   // The address is null when there is none.
-  Item pop(uint32_t index) {
+  SmallBlock pop(uint32_t index) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
     if (count == 0) [[unlikely]]
       return {};
     stack.count.store(count - 1, std::memory_order_relaxed);
-    return stack.items[count - 1];
+    return stack.blocks[count - 1];
   }
-  bool push(uint32_t index, Item item) {
+  bool push(uint32_t index, SmallBlock block) {
     Stack& stack = stacks_[index];
     const uint32_t count = stack.count.load(std::memory_order_relaxed);
     if (count == stack.capacity) [[unlikely]]
       return false;
-    stack.items[count] = item;
+    stack.blocks[count] = block;
     stack.count.store(count + 1, std::memory_order_relaxed);
     return true;
   }
   // The oldest `count` blocks of a class leave; `out` has room for them.
-  uint32_t drain(uint32_t index, uint32_t count, void** out);
+  uint32_t drain(uint32_t index, uint32_t count, SmallBlock* out);
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
@@ -63,12 +61,12 @@ class StreamCache {
   plat_stream stream_;
   std::atomic<bool> ended_{false};
   struct Stack {
-    Item* items;
+    SmallBlock* blocks;
     std::atomic<uint32_t> count{0};  // written by the owner, read by statistics
     uint32_t capacity;
   };
   std::array<Stack, kClasses> stacks_;
-  std::unique_ptr<Item[]> items_;
+  std::unique_ptr<SmallBlock[]> blocks_;
 };
 
 // What a thread keeps of one pool, and which zone it takes middling blocks from.

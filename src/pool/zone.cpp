@@ -81,12 +81,12 @@ void Zone::put_back(uint32_t index, void* address, uint16_t domain, Streams& str
 }
 
 void Zone::reclaim_spans() {
-  std::vector<void*> stowed;
+  std::vector<SmallBlock> stowed;
   for (uint32_t index = 0; index < kClasses; ++index) {
     spans_->unstow(index, stowed);
-    for (void* block : stowed) {
+    for (const SmallBlock& block : stowed) {
       bool twice = false;
-      const uint32_t empty = spans_->give(index_.span_at(block), block, &twice);
+      const uint32_t empty = spans_->give(index_.span_at(block.address), block.address, &twice);
       if (empty != kNoSpan) drop_span(empty);
     }
   }
@@ -121,11 +121,12 @@ void Zone::release_all() {
   }
 }
 
-void Zone::list_live(const Space& space, std::vector<const void*>& out) {
+void Zone::list_live(const Space& space, std::vector<LiveBlock>& out) const {
   if (spans_ == nullptr) {
-    for (uint32_t id = heap_.first_block(); id != core::kNoBlock; id = heap_.block(id).next)
-      if (heap_.block(id).state == core::BlockState::kLive && space.contains(address_of(id)))
-        out.push_back(address_of(id));
+    for (uint32_t id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
+      if (!space.contains(address_of(id))) break;
+      if (heap_.block(id).state == core::BlockState::kLive) out.push_back(live(id));
+    }
     return;
   }
   std::vector<uint32_t> spans;
@@ -135,9 +136,31 @@ void Zone::list_live(const Space& space, std::vector<const void*>& out) {
     if (!space.contains(span.base)) continue;
     for (uint32_t slot = 0; slot < span.total; ++slot) {
       const char* const address = span.base + uint64_t{slot} * class_bytes(span.index);
-      if (space.small->find(space.offset_of(address), span.index)) out.push_back(address);
+      if (space.small->find(space.offset_of(address), span.index))
+        out.push_back({address, class_bytes(span.index)});
     }
   }
+}
+
+std::optional<Zone::LiveBlock> Zone::block_around(const Space& space, const void* address) const {
+  if (space.gone || !space.contains(address)) return std::nullopt;  // it is another by now
+  const auto* const inside = static_cast<const char*>(address);
+  if (spans_ != nullptr) {
+    const auto entry = space.small->entry(space.offset_of(address));
+    if (!entry) return std::nullopt;
+    const Span& span = spans_->at(entry.span());
+    const uint64_t bytes = class_bytes(span.index);
+    const char* const start = span.base + static_cast<uint64_t>(inside - span.base) / bytes * bytes;
+    if (!space.small->find(space.offset_of(start), span.index)) return std::nullopt;
+    return LiveBlock{start, bytes};
+  }
+  for (uint32_t id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
+    const LiveBlock block = live(id);
+    if (block.address > inside || !space.contains(block.address)) break;
+    if (inside - block.address < static_cast<int64_t>(block.bytes))
+      return heap_.block(id).state == core::BlockState::kLive ? std::optional(block) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 uint64_t Zone::table_bytes() const {

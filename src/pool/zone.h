@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/range_heap.h"
@@ -46,7 +47,7 @@ class Zone {
     if (granule < spaces_[1]->first_granule) return *spaces_.front();
     return search(granule);
   }
-  void* address_of(uint32_t block) {
+  void* address_of(uint32_t block) const {
     return space_of(heap_.block(block).start).address_of(heap_.block(block).start);
   }
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
@@ -107,8 +108,13 @@ class Zone {
   void settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch);
   // Every block is freed.
   void release_all();
-  // The addresses of live blocks in a space.
-  void list_live(const Space& space, std::vector<const void*>& out);
+  // The live blocks of a space, in order of addresses but for those of spans; the one around an address.
+  struct LiveBlock {
+    const char* address;
+    uint64_t bytes;  // with the tail
+  };
+  void list_live(const Space& space, std::vector<LiveBlock>& out) const;
+  std::optional<LiveBlock> block_around(const Space& space, const void* address) const;
 
   void*& page(uint32_t page_index) {
     const Space& space = space_of(page_index * heap_.page());
@@ -132,6 +138,10 @@ class Zone {
   }
 
  private:
+  LiveBlock live(uint32_t block) const {
+    return {static_cast<const char*>(address_of(block)),
+            uint64_t{heap_.block(block).size} << core::kGranuleShift};
+  }
   Space& search(uint32_t granule) const;
   Space* gone_space(uint64_t bytes) const;
   Space* revive(Space& space, char* base, uint64_t bytes);

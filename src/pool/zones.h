@@ -51,15 +51,18 @@ class Zones {
   // next.
   void note_peak() {
     Zones& whole = *whole_;
-    const uint64_t used = whole.large_->awake_bytes() + whole.small_->awake_bytes() +
-                          whole.elsewhere_.load(std::memory_order_relaxed);
+    const uint64_t used = whole.used_bytes();
     uint64_t peak = whole.peak_.load(std::memory_order_relaxed);
     while (used > peak && !whole.peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
     }
   }
+  void reset_peak() { whole_->peak_.store(whole_->used_bytes(), std::memory_order_relaxed); }
   uint64_t peak() const { return whole_->peak_.load(std::memory_order_relaxed); }
 
  private:
+  uint64_t used_bytes() const {
+    return large_->awake_bytes() + small_->awake_bytes() + elsewhere_.load(std::memory_order_relaxed);
+  }
   Zone* at(size_t number);
   Zone* add(uint16_t tag, bool small, std::atomic<uint64_t>* tally);
 

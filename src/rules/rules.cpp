@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/rules.h"
 
-#include <fmt/format.h>
 #include <strings.h>
 
 #include <array>
@@ -10,18 +9,56 @@ namespace plat::rules {
 
 namespace {
 
-using enum Kind;
-using enum Severity;
-
-constexpr std::array kBook = {
-#define PLAT_RULE(id, ...) Rule{RuleId::id, __VA_ARGS__},
+#define PLAT_RULE(...)
+#define PLAT_FINDING(...)
+enum class ChapterId : uint8_t {
+#define PLAT_CHAPTER(id, ...) id,
 #include "rules/book/all.inc"
-#undef PLAT_RULE
+#undef PLAT_CHAPTER
 };
+constexpr std::array kChapters = {
+#define PLAT_CHAPTER(id, ...) Chapter{__VA_ARGS__},
+#include "rules/book/all.inc"
+#undef PLAT_CHAPTER
+};
+#undef PLAT_RULE
+#undef PLAT_FINDING
+
+constexpr size_t kRules = 0
+#define PLAT_CHAPTER(...)
+#define PLAT_RULE(...) +1
+#define PLAT_FINDING(...) +1
+#include "rules/book/all.inc"
+#undef PLAT_CHAPTER
+#undef PLAT_RULE
+#undef PLAT_FINDING
+    ;
+
+// A rule belongs to the chapter that was opened last.
+consteval std::array<Rule, kRules> bind() {
+  using enum Kind;
+  using enum Severity;
+  std::array<Rule, kRules> book{};
+  const Chapter* chapter = nullptr;
+  size_t next = 0;
+#define PLAT_CHAPTER(id, ...) chapter = &kChapters[static_cast<size_t>(ChapterId::id)];
+#define PLAT_RULE(id, name, ...) book[next++] = Rule{RuleId::id, chapter, name, __VA_ARGS__};
+#define PLAT_FINDING(id, name, severity, ...) \
+  book[next++] = Rule{RuleId::id, chapter, name, Finding, severity, 0, 0, __VA_ARGS__};
+#include "rules/book/all.inc"
+#undef PLAT_CHAPTER
+#undef PLAT_RULE
+#undef PLAT_FINDING
+  return book;
+}
+
+constexpr std::array<Rule, kRules> kBook = bind();
 
 }  // namespace
 
 std::span<const Rule> all() { return kBook; }
+
+std::span<const Chapter> chapters() { return kChapters; }
 
 const Rule& get(RuleId id) { return kBook[static_cast<size_t>(id)]; }
 
@@ -34,21 +71,7 @@ const Rule* find(std::string_view name) {
 }
 
 const char* to_text(Severity severity) {
-  return severity == Off ? "off" : severity == Warning ? "warning" : "error";
-}
-
-std::string page(const Rule& rule) {
-  std::string codes = rule.code_v2 == rule.code_v3
-                          ? fmt::format("{}", rule.code_v2)
-                          : fmt::format("{} (Ascend 950: {})", rule.code_v2, rule.code_v3);
-  std::string strength = rule.kind == Firm
-                             ? "Always fails the call."
-                             : fmt::format("By default: {}. Choose with `PLAT_RULES={}=off|warning|error`.",
-                                           to_text(rule.severity), rule.name);
-  return fmt::format(
-      "# {}\n\n{}\n\n| | |\n|---|---|\n| Returns | {} |\n| Strength | {} |\n\n"
-      "**How programs come here.** {}\n\n**What to do.** {}\n",
-      rule.name, rule.sentence, codes, strength, rule.cause, rule.fix);
+  return severity == Severity::Off ? "off" : severity == Severity::Warning ? "warning" : "error";
 }
 
 }  // namespace plat::rules

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <vector>
 
+#include "base/text.h"
 #include "device/crash.h"
+#include "device/report.h"
 #include "rules/rules.h"
 #include "share/shareable.h"
 
@@ -31,6 +33,12 @@ std::optional<uint64_t> hex(std::string_view text) {
   return value;
 }
 
+std::string key_text(uint64_t device, uint64_t index, uint64_t secret) {
+  std::string key = fmt::format("{}{:02x}{:08x}{:016x}", kPrefix, device, index, secret);
+  key.resize(kKeyLength, '0');
+  return key;
+}
+
 // Under the ledger's lock. Nothing when the key is closed, or its block is no longer the exporter's.
 IpcRecord* find_key(Ledger& ledger, uint32_t index, uint64_t secret) {
   if (index >= device::kIpcKeys) return nullptr;
@@ -47,59 +55,74 @@ std::optional<Ipc::Parsed> Ipc::parse(const std::string& key) {
   const auto device = hex(text.substr(kDeviceAt, kIndexAt - kDeviceAt));
   const auto index = hex(text.substr(kIndexAt, kSecretAt - kIndexAt));
   const auto secret = hex(text.substr(kSecretAt, kSecretEnd - kSecretAt));
-  if (!device || !index || !secret) return std::nullopt;
+  // Numbers can be written in several ways, a key in one: a process knows its keys by their text.
+  if (!device || !index || !secret || key_text(*device, *index, *secret) != key) return std::nullopt;
   return Parsed{static_cast<uint32_t>(*device), static_cast<uint32_t>(*index), *secret};
 }
 
-Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t flags) {
-  const std::lock_guard lock(mutex_);
+// Which memory a range is, if a key can stand for it. mutex_ and that of the Vmm are held.
+Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page_bytes) {
   const vmm::AddressSpace& space = vmm_.space();
   const vmm::PageEntry entry = space.entry(start);
   const vmm::Mapping* mapping =
       entry.tag() == vmm::PageEntry::Mapped ? space.mapping(entry.mapping()) : nullptr;
-  const auto kind =
-      mapping == nullptr ? vmm::MappingKind::Client : mapping->kind.load(std::memory_order_acquire);
-  if (kind != vmm::MappingKind::Region)
-    return fail(RuleId::IpcMemory, "devPtr", "{:#x} {}", start.value,
-                kind == vmm::MappingKind::Imported ? "was imported from another process"
-                                                   : "is no memory of aclrtMalloc");
-  Va block_start{mapping->start.load(std::memory_order_acquire)};
+  const auto refuse = [&](const char* why) {
+    return fail(RuleId::IpcMemory, "devPtr", "{:#x} {}", start.value, why);
+  };
+  if (mapping == nullptr || entry.bank() == device::kHostBank) return refuse("is no device memory");
+  const auto kind = mapping->kind.load(std::memory_order_acquire);
+  if (kind == vmm::MappingKind::Imported) return refuse("was imported from another process");
+  if (!is_aligned(start.value, page_bytes))
+    return fail(RuleId::IpcAligned, "devPtr", "{:#x} lies {} bytes behind the start of its page of {}",
+                start.value, start.value % page_bytes, format_bytes(page_bytes));
+  const uint64_t mapping_start = mapping->start.load(std::memory_order_acquire);
+  Va block_start{mapping_start};
   uint64_t block_size = mapping->size_bytes.load(std::memory_order_acquire);
-  const uint64_t region_start = block_start.value;
-  if (const vmm::SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
+  if (kind == vmm::MappingKind::Client) {
+    const vmm::Physical& physical = vmm_.handles().at(mapping->handle.load(std::memory_order_relaxed));
+    if (physical.exported || physical.imported)
+      return refuse("is memory of a handle that was exported or imported");
+  } else if (const vmm::SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
     const auto block = blocks->block_at(start);
-    if (!block) return fail(RuleId::IpcMemory, "devPtr", "{:#x} is not allocated", start.value);
+    if (!block) return refuse("is not allocated");
     block_start = block->start;
     block_size = block->size_bytes;
   }
   const uint64_t offset = start - block_start;
-  if (size_bytes > block_size - offset)
+  if (size_bytes > align_up(block_size, page_bytes) - offset)
     return fail(RuleId::IpcMemory, "size", "{} bytes at offset {} of a block of {} bytes", size_bytes, offset,
                 block_size);
-  device::Bank* bank = vmm_.node().open_bank(entry.bank());
-  Ledger& ledger = bank->ledger();
+  return Range{vmm_.node().open_bank(entry.bank()), mapping->block, start.value - mapping_start,
+               kind == vmm::MappingKind::Client ? Va{0} : block_start};
+}
+
+Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t flags, uint64_t page_bytes) {
+  const std::lock_guard lock(mutex_);
+  const std::lock_guard vmm_lock(vmm_.mutex());  // nothing is unmapped or freed meanwhile
+  PLAT_ASSIGN(range, check_range(start, size_bytes, page_bytes));
+  Ledger& ledger = range.bank->ledger();
+  const uint32_t device = range.bank->device_number();
   const uint64_t random = secret(vmm_.node()) | 1;
   uint32_t index = 0;
   {
     const Ledger::Lock ledger_lock(ledger);
     const auto free_key = ledger.free_ipc_locked();
     if (!free_key)
-      return fail(RuleId::IpcFull, "key", "device {} has {} live keys", entry.bank(), device::kIpcKeys);
+      return fail(RuleId::IpcFull, "key", "device {} has {} live keys", device, device::kIpcKeys);
     index = *free_key;
     IpcRecord& record = ledger.ipc(index);
     record.exporter = ledger.incarnation();
-    record.offset_bytes = start.value - region_start;
+    record.offset_bytes = range.offset;
     record.size_bytes = size_bytes;
-    record.handle = mapping->block;
-    record.handle_generation = ledger.record(mapping->block).generation;
+    record.handle = range.block;
+    record.handle_generation = ledger.record(range.block).generation;
     record.flags = static_cast<uint32_t>(flags);
     record.whitelist = 0;
     device::crash_point("ipc-record");
     record.secret.store(random, std::memory_order_release);
   }
-  std::string key = fmt::format("{}{:02x}{:08x}{:016x}", kPrefix, entry.bank(), index, random);
-  key.resize(kKeyLength, '0');
-  exports_[key] = Exported{bank, index, start, block_start};
+  std::string key = key_text(device, index, random);
+  exports_[key] = Exported{range.bank, index, start, range.block_start};
   export_count_.store(exports_.size(), std::memory_order_release);
   return key;
 }
@@ -160,13 +183,10 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
     part.offset_bytes = record->offset_bytes;
     part.size_bytes = record->size_bytes;
     pages = handle.page_count;
-    if (ledger.held_by_me_locked(part.handle)) {
-      // Another key of the same block is open here: one hold, one region, two addresses in it.
-      for (auto& [start, region] : regions_)
-        if (region.bank == parsed.device && region.block == part.handle)
-          return add_import(key, region, part.offset_bytes, part.size_bytes);
-      return unknown(key);
-    }
+    // Another key of the same block may be open here: one hold, one region, two addresses in it.
+    for (auto& [start, region] : regions_)
+      if (region.bank == parsed.device && region.block == part.handle)
+        return add_import(key, region, part.offset_bytes, part.size_bytes);
     ledger.hold_locked(part.handle);
     device::crash_point("ipc-held");
   }
@@ -218,13 +238,22 @@ Result<> Ipc::set_link(const std::string& key, uint64_t link) {
   const device::Product& product = vmm_.node().product();
   if (!device::has_link(product, link))
     return fail(RuleId::LinkUnsupported, "attr", "{} has no link {}", product.soc_name, link);
+  const auto parsed = parse(key);
+  if (!parsed || parsed->device >= vmm_.node().config().device_count) return unknown(key);
+  PLAT_ASSIGN(bank, vmm_.node().bank(parsed->device));
   const std::lock_guard lock(mutex_);
-  if (!exports_.contains(key) && !imports_.contains(key)) return unknown(key);
+  if (exports_.contains(key) || imports_.contains(key)) return {};
+  {
+    const Ledger::Lock ledger_lock(bank->ledger());
+    if (find_key(bank->ledger(), parsed->index, parsed->secret) == nullptr) return unknown(key);
+  }
+  linked_.insert(key);
   return {};
 }
 
 Result<> Ipc::close(const std::string& key) {
   const std::lock_guard lock(mutex_);
+  const bool was_linked = linked_.erase(key) != 0;
   if (const auto exported = exports_.find(key); exported != exports_.end()) {
     Ledger& ledger = exported->second.bank->ledger();
     {
@@ -236,7 +265,7 @@ Result<> Ipc::close(const std::string& key) {
     return {};
   }
   const auto imported = imports_.find(key);
-  if (imported == imports_.end()) return unknown(key);
+  if (imported == imports_.end()) return was_linked ? Result<>{} : unknown(key);
   if (imported->second.count > 1) {
     imported->second.count -= 1;
     return {};

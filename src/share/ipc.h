@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPC keys: text that stands for part of an aclrtMalloc block.
+// IPC keys: text that stands for part of an aclrtMalloc block, or of a mapping.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 
@@ -23,11 +24,13 @@ class Ipc {
  public:
   explicit Ipc(vmm::Vmm& vmm) : vmm_(vmm) {}
 
-  Result<std::string> export_range(Va start, uint64_t size_bytes, uint64_t flags);
+  // The memory lies in pages of `page_bytes`.
+  Result<std::string> export_range(Va start, uint64_t size_bytes, uint64_t flags, uint64_t page_bytes);
   Result<> allow(const std::string& key, std::span<const int32_t> pids);
   // Where the memory stands in this process; a second import of a key gives the same address and is counted.
   Result<Va> import_key(const std::string& key);
-  // A hint: how the memory is reached. All of it is equally near here, so the hint is only checked.
+  // A hint: how the memory is reached. All of it is equally near here, so the hint is only checked, and
+  // remembered until the key is closed.
   Result<> set_link(const std::string& key, uint64_t link);
   // Undoes one import, or ends an export.
   Result<> close(const std::string& key);
@@ -48,7 +51,13 @@ class Ipc {
     device::Bank* bank;
     uint32_t index;
     Va start;
-    Va block_start;
+    Va block_start;  // of aclrtMalloc; 0 for a mapping
+  };
+  struct Range {
+    device::Bank* bank;
+    uint32_t block;   // of the ledger
+    uint64_t offset;  // in it
+    Va block_start;   // as in Exported
   };
   struct Region {
     Va start;
@@ -66,6 +75,7 @@ class Ipc {
   using Import = std::map<std::string, Imported>::iterator;
 
   static std::optional<Parsed> parse(const std::string& key);
+  Result<Range> check_range(Va start, uint64_t size_bytes, uint64_t page_bytes);
   Result<Va> attach(const std::string& key, const Parsed& parsed);
   Result<Va> add_import(const std::string& key, Region& region, uint64_t offset, uint64_t size_bytes);
   Result<> let_go(Import imported);
@@ -74,6 +84,7 @@ class Ipc {
   std::mutex mutex_;  // guards everything below
   std::map<std::string, Exported> exports_;
   std::map<std::string, Imported> imports_;
+  std::set<std::string> linked_;        // keys that only have a link in this process
   std::map<uint64_t, Region> regions_;  // that were imported, by start
   std::deque<ImportedParts> parts_;     // of all regions there ever were: readers may still look at them
   std::vector<ImportedParts*> spare_parts_;

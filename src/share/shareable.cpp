@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <random>
 
 #include "device/crash.h"
+#include "device/report.h"
 #include "os/process.h"
 #include "rules/rules.h"
 
@@ -42,12 +42,12 @@ Result<Bank*> bank_of(vmm::Vmm& vmm, uint64_t number) {
 }
 
 // Under the ledger's lock.
-HandleRecord* find_export(Ledger& ledger, uint64_t number) {
+HandleRecord* find_export(Ledger& ledger, uint64_t number, uint64_t fabric_key) {
   const uint32_t index = index_of(number);
   if (number == 0 || index >= ledger.handle_count()) return nullptr;
   HandleRecord& record = ledger.record(index);
   const bool live = record.state.load(std::memory_order_acquire) == HandleState::Allocated;
-  return live && record.share_secret == number ? &record : nullptr;
+  return live && record.share_secret == number && record.fabric_key == fabric_key ? &record : nullptr;
 }
 
 }  // namespace
@@ -69,8 +69,13 @@ Result<std::vector<int32_t>> usable_pids(std::span<const int32_t> pids) {
   return usable;
 }
 
-Result<uint64_t> export_handle(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags) {
+Result<> check_flags(uint64_t flags) {
   if (flags > kNoPidValidation) return fail(RuleId::ShareFlags, "flags", "flags is {}", flags);
+  return {};
+}
+
+Result<Share> export_share(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags, uint64_t fabric_key) {
+  PLAT_TRY(check_flags(flags));
   const std::lock_guard lock(vmm.mutex());
   PLAT_ASSIGN(index, vmm.handles().find(handle, "handle"));
   vmm::Physical& physical = vmm.handles().at(index);
@@ -92,20 +97,21 @@ Result<uint64_t> export_handle(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64
     HandleRecord& record = ledger.record(physical.block);
     record.exporter = ledger.incarnation();
     record.share_flags = static_cast<uint32_t>(flags);
+    record.fabric_key = fabric_key;
     device::crash_point("export-record");
     record.share_secret = number;
   }
   physical.exported = true;
   physical.share_number = number;
-  return number;
+  return Share{number, ledger.incarnation(), physical.size_bytes, physical.page_bytes};
 }
 
-Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids) {
+Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids, uint64_t fabric_key) {
   PLAT_ASSIGN(usable, usable_pids(pids));
   PLAT_ASSIGN(bank, bank_of(vmm, number));
   Ledger& ledger = bank->ledger();
   const Ledger::Lock lock(ledger);
-  HandleRecord* record = find_export(ledger, number);
+  HandleRecord* record = find_export(ledger, number, fabric_key);
   if (record == nullptr) return unknown(number);
   if (record->exporter != ledger.incarnation())
     return fail(RuleId::ShareNotExporter, "shareableHandle", "another process exported {:#x}", number);
@@ -120,39 +126,62 @@ Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids) {
 
 namespace {
 
-// A breach of a relaxed rule goes to `warning`, to be told when no lock is held.
-Result<> note(std::optional<Error>& warning, Error breach) {
-  if (report::severity(breach.rule) == rules::Severity::Error) return forward(std::move(breach));
-  warning = std::move(breach);
-  return {};
+// Breaches of relaxed rules are told when no lock is held: whoever reads them may be slow, and all processes
+// would wait for the device lock.
+class Warnings {
+ public:
+  Result<> note(Error breach) {
+    if (report::severity(breach.rule) == rules::Severity::Error) return forward(std::move(breach));
+    breaches_.push_back(std::move(breach));
+    return {};
+  }
+  Result<> tell() const {
+    for (const Error& breach : breaches_) PLAT_TRY(report::soft(breach));
+    return {};
+  }
+
+ private:
+  std::vector<Error> breaches_;
+};
+
+// The driver refuses a process its own memory only where it lies already; documents know no import in the
+// exporting process at all.
+Result<> check_own(Warnings& warnings, uint64_t number, uint32_t bank, uint32_t device) {
+  if (bank == device::kHostBank) return {};
+  return warnings.note(
+      Error{bank == device ? RuleId::ShareOwnProcess : RuleId::ShareOwnOtherDevice, "shareableHandle",
+            fmt::format("this process exported {:#x} of device {} itself, and imports it on device {}",
+                        number, bank, device)});
 }
 
-Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, uint64_t number, uint32_t device,
-                                        std::optional<Error>& warning) {
+struct Wanted {
+  uint64_t number, fabric_key;
+  uint32_t device;
+};
+
+Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, const Wanted& wanted, Warnings& warnings) {
   Ledger& ledger = bank->ledger();
+  const uint64_t number = wanted.number;
   const uint32_t block = index_of(number);
+  const uint64_t reach = wanted.device < device::kMaxDevices ? uint64_t{1} << wanted.device : 0;
   const std::lock_guard lock(vmm.mutex());
   const Ledger::Lock ledger_lock(ledger);
-  HandleRecord* record = find_export(ledger, number);
+  HandleRecord* record = find_export(ledger, number, wanted.fabric_key);
   if (record == nullptr) return unknown(number);
-  const bool own = record->exporter == ledger.incarnation();
-  if (own)
-    PLAT_TRY(note(warning, Error{RuleId::ShareOwnProcess, "shareableHandle",
-                                 fmt::format("this process (pid {}) exported {:#x} itself",
-                                             ledger.my_slot().pid, number)}));
-  if (!own && (record->share_flags & kNoPidValidation) == 0 &&
+  if (record->exporter == ledger.incarnation())
+    PLAT_TRY(check_own(warnings, number, bank->device_number(), wanted.device));
+  if ((record->share_flags & kNoPidValidation) == 0 &&
       !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
     return fail(RuleId::ShareDenied, "shareableHandle", "pid {} is not on the whitelist of {:#x}",
                 ledger.my_slot().bare_pid, number);
-  // A block is held once by a process, however many of its parts import it.
-  const uint32_t known = ledger.held_by_me_locked(block) ? vmm.handles().find_block(bank, block) : UINT32_MAX;
+  // Only who holds the block already can have imported it before; the search is long.
+  const uint32_t known =
+      ledger.held_by_me_locked(block) ? vmm.handles().find_import(bank, block, reach) : UINT32_MAX;
   if (known != UINT32_MAX) {
-    vmm::Physical& physical = vmm.handles().at(known);
-    if (!own)
-      PLAT_TRY(note(warning, Error{RuleId::ShareImportTwice, "shareableHandle",
-                                   fmt::format("{:#x} is already handle {:#x}", number,
-                                               vmm.handles().handle_of(known).value)}));
-    physical.references += 1;
+    PLAT_TRY(warnings.note(
+        Error{RuleId::ShareImportTwice, "shareableHandle",
+              fmt::format("{:#x} is already handle {:#x}", number, vmm.handles().handle_of(known).value)}));
+    vmm.handles().at(known).references += 1;
     return vmm.handles().handle_of(known);
   }
   vmm::PhysicalHandle handle;
@@ -169,19 +198,30 @@ Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, uint64_t numb
       vmm::is_giant(static_cast<aclrtMemAttr>(record->attribute)) ? vmm::kGiantPageBytes : core::kPageBytes;
   physical->imported = true;
   physical->share_number = number;
-  physical->extra_access = device < device::kMaxDevices ? uint64_t{1} << device : 0;
+  physical->extra_access = reach;
   return handle;
 }
 
 }  // namespace
 
-Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device) {
+Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device,
+                                          uint64_t fabric_key) {
   PLAT_ASSIGN(bank, bank_of(vmm, number));
-  std::optional<Error> warning;
-  auto handle = import_from(vmm, bank, number, device, warning);
-  // Only now: whoever reads the warnings may be slow, and all processes would wait for the device lock.
-  if (warning && handle) PLAT_TRY(report::soft(*warning));
+  Warnings warnings;
+  auto handle = import_from(vmm, bank, {number, fabric_key, device}, warnings);
+  if (handle) PLAT_TRY(warnings.tell());
   return handle;
+}
+
+Result<uint32_t> hold_export(Bank& bank, uint64_t number, uint64_t fabric_key) {
+  Ledger& ledger = bank.ledger();
+  // What a process exported ends with it, also when nobody has called in since: who asks reaps.
+  (void)ledger.usage();
+  const Ledger::Lock lock(ledger);
+  if (fabric_key == kNoFabricKey || find_export(ledger, number, fabric_key) == nullptr)
+    return unknown(number);
+  ledger.hold_locked(index_of(number));
+  return index_of(number);
 }
 
 }  // namespace plat::share

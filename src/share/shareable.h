@@ -12,10 +12,29 @@ namespace plat::share {
 inline constexpr uint64_t kNoPidValidation = 1;
 inline constexpr size_t kMaxPids = 65535;
 
-Result<uint64_t> export_handle(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags);
-Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids);
+// What was exported, for whoever makes a handle of it.
+struct Share {
+  uint64_t number = 0;
+  uint64_t incarnation = 0;  // of this process in the ledger
+  uint64_t size_bytes = 0;
+  uint64_t page_bytes = 0;
+};
+
+// A fabric export has a key besides its number; 0 is an export for this machine alone. Who imports or
+// whitelists must name the same one.
+inline constexpr uint64_t kNoFabricKey = 0;
+
+Result<> check_flags(uint64_t flags);
+Result<Share> export_share(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags, uint64_t fabric_key);
+Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids,
+               uint64_t fabric_key = kNoFabricKey);
 // `device` (physical number) will reach the memory, wherever it lies.
-Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device);
+Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32_t device,
+                                          uint64_t fabric_key = kNoFabricKey);
+
+// For the daemon of this server: holds the block of a fabric export once more, whoever may import it, and
+// gives its index in the bank's ledger.
+Result<uint32_t> hold_export(device::Bank& bank, uint64_t number, uint64_t fabric_key);
 
 // Where the memory lies that a number stands for: a physical number, or kHostBank.
 uint32_t device_of(uint64_t number);

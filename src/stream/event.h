@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "stream/board.h"
 #include "stream/ids.h"
 #include "stream/mark.h"
 
@@ -36,9 +37,15 @@ struct Event {
   int device = 0;
   bool counted = false;  // against the limit of its device
 
-  bool may_be_waited_on() const { return (flags & (kEventSync | kEventSyncBlocking)) != 0; }
+  bool may_be_waited_on() const { return (flags & (kEventSync | kEventSyncBlocking | kEventIpc)) != 0; }
   bool keeps_time() const { return (flags & kEventTimeLine) != 0; }
+  bool is_shared() const { return (flags & kEventIpc) != 0; }
+  bool is_imported() const { return place && !place->is_own(); }
   bool device_only() const { return (flags & kEventDeviceOnly) != 0; }
+
+  std::atomic<uint32_t> record_flag_plus_one{0};  // 0: no record has chosen one yet
+
+  std::shared_ptr<HeldPlace> place;  // where other processes see it, or where it is theirs
 
   std::shared_ptr<Mark> last() const {
     std::lock_guard lock(mutex);

@@ -6,8 +6,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/relax.h"
 #include "stream/ids.h"
-#include "stream/relax.h"
 
 namespace plat::stream {
 

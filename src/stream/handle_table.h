@@ -39,11 +39,20 @@ class HandleTable {
       free_.pop_back();
     } else {
       if (used_ == kChunkSlots * kChunks) return nullptr;
-      if (used_ % kChunkSlots == 0) chunks_[used_ / kChunkSlots].store(new Chunk);
+      if (used_ % kChunkSlots == 0) {
+        free_.reserve(used_ + kChunkSlots);  // first: it may throw, and no later removal does
+        chunks_[used_ / kChunkSlots].store(new Chunk);
+      }
       index = used_++;
     }
     Slot& slot = *slot_at(index);
-    std::shared_ptr<T> object = make(tag_ | uint64_t{slot.generation} << kGenerationShift | index);
+    std::shared_ptr<T> object;
+    try {
+      object = make(tag_ | uint64_t{slot.generation} << kGenerationShift | index);
+    } catch (...) {
+      free_.push_back(index);
+      throw;
+    }
     std::lock_guard stripe(stripe_of(index));
     slot.object = object;
     return object;

@@ -26,6 +26,11 @@ struct EventId {
   friend constexpr auto operator<=>(EventId, EventId) = default;
 };
 
+struct NotifyId {
+  uint64_t value = 0;
+  friend constexpr auto operator<=>(NotifyId, NotifyId) = default;
+};
+
 template <class Id>
 void* handle_of(Id id) {
   return reinterpret_cast<void*>(id.value);

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "stream/relax.h"
+#include "base/relax.h"
 
 namespace plat::stream {
 

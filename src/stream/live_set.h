@@ -23,6 +23,14 @@ class LiveSet {
     std::lock_guard lock(mutex_);
     return live_.count(address) > 0;
   }
+  // Has `use` look at it while it is kept from going away; false if it was not live.
+  template <class Use>
+  bool with(const void* address, const Use& use) const {
+    std::lock_guard lock(mutex_);
+    if (live_.count(address) == 0) return false;
+    use();
+    return true;
+  }
 
  private:
   mutable std::mutex mutex_;  // guards live_

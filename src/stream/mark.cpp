@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stream/board.h"
 #include "stream/stream.h"
 
 namespace plat::stream {
@@ -30,6 +31,7 @@ void Mark::complete(Clock::time_point time) {
     done_.store(true, std::memory_order_release);
     waiters.swap(waiters_);
   }
+  if (place_) place_->board().reach(place_->index(), number_);
   // Outside of the lock: a woken stream may run at once, in this thread, and look at the mark.
   for (auto& stream : waiters) stream->wake();
 }

@@ -15,6 +15,7 @@
 
 namespace plat::stream {
 
+class HeldPlace;
 class Stream;
 
 // Sorted by stream; immutable once shared.
@@ -57,12 +58,23 @@ class Mark {
   // The stream is woken when the mark is reached. False if it already was.
   bool add_waiter(std::shared_ptr<Stream> stream);
   void complete(Clock::time_point time);
+  // Other processes are told, too, when it is reached: it is the record of that number there.
+  void announce_at(std::shared_ptr<HeldPlace> place, uint32_t number) {
+    place_ = std::move(place);
+    number_ = number;
+  }
+  // The stream was aborted before it got there, and never will.
+  void lose() { lost_.store(true); }
+  bool is_lost() const { return lost_.load(); }
 
  private:
   std::shared_ptr<Stream> stream_;
   SharedHistory history_;
+  std::shared_ptr<HeldPlace> place_;
+  uint32_t number_ = 0;
   std::atomic<Position> position_{0};
   std::atomic<bool> done_{false};
+  std::atomic<bool> lost_{false};
   Clock::time_point time_{};
   std::mutex mutex_;  // guards waiters_, and orders adding one against completing
   std::vector<std::shared_ptr<Stream>> waiters_;

@@ -106,6 +106,8 @@ class PoolScheduler final : public Scheduler {
     short_.store(false);
   }
 
+  bool lets_others_run() const override { return true; }
+
   bool may_linger() const override { return lingers_ && ready_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
@@ -128,7 +130,7 @@ class PoolScheduler final : public Scheduler {
   };
 
   void push(std::shared_ptr<Stream> stream) {
-    const size_t priority = std::min<size_t>(stream->traits().priority, kPriorities - 1);
+    const size_t priority = std::min<size_t>(stream->settings().priority(), kPriorities - 1);
     ready_[priority].push_back(std::move(stream));
     ready_count_.fetch_add(1);
   }

@@ -32,6 +32,8 @@ class Scheduler {
   // Around code of the client's, which may block for as long as it likes.
   virtual void enter_host_code() {}
   virtual void leave_host_code() {}
+  // Whether other threads than its own may run what takes no time.
+  virtual bool lets_others_run() const { return false; }
   // Whether a thread that ran out of work should look for more for a moment before it sleeps.
   virtual bool may_linger() const { return false; }
 };

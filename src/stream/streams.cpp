@@ -80,10 +80,12 @@ Streams::Streams(const Setting& setting)
       serial_(++g_serial),
       scheduler_(make_scheduler(options_)),
       streams_max_(options_.streams_max),
-      events_max_(options_.events_max) {}
+      events_max_(options_.events_max),
+      notifies_max_(options_.notifies_max) {}
 
 Streams::~Streams() {
   shutdown();
+  board_.reset();  // its thread wakes streams
   scheduler_.reset();
 }
 
@@ -115,6 +117,7 @@ Result<std::shared_ptr<Streams::Context>> Streams::make_context(int device, bool
       if (stream->traits().context == id) stream->wake();
     }
   });
+  context->failures->on_task_failure(task_failed_);
   auto stream = make_stream(*context, 0, 0, true);
   if (!stream) {
     contexts_.remove(context->id.value);
@@ -126,23 +129,28 @@ Result<std::shared_ptr<Streams::Context>> Streams::make_context(int device, bool
 
 Result<> Streams::set_device(int device) {
   PLAT_TRY(check_device(device));
-  // Held while the default context is made, so that two threads do not make two; make_stream only locks
-  // state_mutex_.
-  std::lock_guard making(default_mutex_);
-  ContextId id;
+  std::shared_ptr<Context> made;
   {
+    // Held while the default context is made, so that two threads do not make two; make_stream only locks
+    // state_mutex_.
+    std::lock_guard making(default_mutex_);
+    ContextId id;
+    {
+      std::lock_guard lock(state_mutex_);
+      id = devices_[device].default_context;
+    }
+    if (id.value == 0) {
+      PLAT_ASSIGN(context, make_context(device, true));
+      id = context->id;
+      made = std::move(context);
+    }
     std::lock_guard lock(state_mutex_);
-    id = devices_[device].default_context;
+    DeviceState& state = devices_[device];
+    state.default_context = id;
+    ++state.set_count;
+    t_current = {serial_, id, 0, 0};
   }
-  if (id.value == 0) {
-    PLAT_ASSIGN(context, make_context(device, true));
-    id = context->id;
-  }
-  std::lock_guard lock(state_mutex_);
-  DeviceState& state = devices_[device];
-  state.default_context = id;
-  ++state.set_count;
-  t_current = {serial_, id, 0, 0};
+  if (made) tell(made->default_stream, StreamState::Made);
   return {};
 }
 
@@ -177,6 +185,7 @@ Result<ContextId> Streams::create_context(int device) {
   PLAT_TRY(check_device(device));
   PLAT_ASSIGN(context, make_context(device, false));
   t_current = {serial_, context->id, 0, 0};
+  tell(context->default_stream, StreamState::Made);
   return context->id;
 }
 
@@ -219,6 +228,7 @@ void Streams::close_context(const std::shared_ptr<Context>& context, Remaining r
   contexts_closed_.fetch_add(1, std::memory_order_release);
   for (auto& stream : streams_.all()) {
     if (stream->traits().context != context->id) continue;
+    if (remaining == Remaining::Finish) tell(stream->traits().id, StreamState::Going);
     if (auto owned = streams_.remove(stream->traits().id.value)) close_stream(owned, remaining);
   }
 }
@@ -231,11 +241,20 @@ void Streams::close_contexts(Remaining remaining) {
   for (auto& context : contexts_.all()) close_context(context, remaining);
 }
 
+bool Streams::drain(Deadline deadline) const {
+  for (const auto& stream : streams_.all())
+    if (!scheduler_->wait(
+            stream->gate(), [&] { return stream->is_complete(); }, deadline))
+      return false;
+  return true;
+}
+
 void Streams::finish() { close_contexts(Remaining::Finish); }
 
 void Streams::shutdown() {
   close_contexts(Remaining::Discard);
   for (auto& event : events_.all()) (void)destroy_event(event->id);
+  for (auto& notify : notifies_.all()) (void)destroy_notify(notify->id(), notify->is_counting());
   std::lock_guard lock(report_mutex_);
   for (auto& [thread, reporter] : reporters_) reporter->close();
   reporters_.clear();
@@ -259,8 +278,8 @@ Result<std::shared_ptr<Stream>> Streams::find_stream(StreamId id) const {
     auto stream = streams_.find(id.value);
     if (stream && t_current.runtime == serial_ && stream->traits().context == t_current.context)
       return stream;
-    PLAT_ASSIGN(context, current());
     if (!stream) return fail(RuleId::StreamHandle, "stream", "{:#x} is no live stream", id.value);
+    PLAT_ASSIGN(context, current());
     return fail(RuleId::StreamContext, "stream",
                 "the stream belongs to context {:#x}, the thread's current one is {:#x}",
                 stream->traits().context.value, context->id.value);

@@ -11,16 +11,20 @@
 // sticks to the stream until the stream is next synchronised. What must wait for memory to change is a Poll
 // instead.
 //
-// May include: base, rules (and os, core, device, vmm, which it does not need). Knows nothing of memory.
-// Never throws across its interface and never follows a handle: ids that are stale, foreign or made up are
-// answered with a rule.
+// Knows nothing of memory: of device/ it uses the settings, the report of failures and the delays of a fault
+// plan. Never throws across its interface and never follows a handle: ids that are stale, foreign or made up
+// are answered with a rule.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +34,7 @@
 #include "stream/event.h"
 #include "stream/handle_table.h"
 #include "stream/ids.h"
+#include "stream/notify.h"
 #include "stream/report.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
@@ -43,6 +48,7 @@ struct Options {
   uint64_t seed = 0;
   unsigned workers = 0;         // 0: as many as the machine has processors, between 2 and 8
   uint32_t streams_max = 1984;  // of one device, default streams included
+  uint32_t notifies_max = 8192;
   uint32_t events_max = 65536;  // of one device, but for those of create_event with EventKind::Extended
   int device_count = 64;        // ids from 0
 };
@@ -57,7 +63,10 @@ struct Setting {
 };
 Setting read_setting();
 
+inline constexpr size_t kNotifyKeyLength = 64;  // characters, without the null
+
 enum class FailureMode : uint64_t { Continue = 0, Stop = 1 };
+inline constexpr size_t kContextOptions = 3;  // that clients keep in a context
 enum class Remaining : uint8_t { Finish, Discard };
 
 class Streams {
@@ -69,11 +78,22 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
 
   const Options& options() const { return options_; }
+  // Tells sets of streams apart: ids of one mean nothing in another.
+  uint64_t serial() const { return serial_; }
   // What the product has, once it is known.
-  void set_limits(uint32_t streams_max, uint32_t events_max) {
+  void set_limits(uint32_t streams_max, uint32_t events_max, uint32_t notifies_max = UINT32_MAX) {
     streams_max_.store(streams_max);
     events_max_.store(events_max);
+    notifies_max_.store(notifies_max);
   }
+
+  // Told of streams that were made and that are about to go, default streams included. With no lock held. Set
+  // before the first stream exists.
+  enum class StreamState : uint8_t { Made, Going };
+  void on_stream_state(std::function<void(StreamId, StreamState)> tell) { tell_ = std::move(tell); }
+
+  // Told of each task that fails (FailurePolicy::on_task_failure). Set before the first stream exists.
+  void on_task_failure(FailurePolicy::TaskFailed tell) { task_failed_ = std::move(tell); }
 
   // Devices and contexts. Each thread has a current context, and with it a device.
   Result<> set_device(int device);
@@ -95,8 +115,16 @@ class Streams {
   Result<> set_current_context(ContextId id);
   Result<ContextId> current_context() const;
   Result<int> device_of(ContextId id) const;
+  // Whether set_device counts for the device.
+  bool is_set(int device) const;
+  // Numbers that clients keep in the current context; nothing before they are set.
+  Result<> set_context_option(size_t option, int64_t value);
+  Result<std::optional<int64_t>> context_option(size_t option) const;
   // Whether any context of the process is left on the device.
   bool uses_device(int device) const;
+  // Waits until every stream has done what it was given; errors stay with their streams. False when the
+  // deadline passed first.
+  bool drain(Deadline deadline) const;
   // Closes every context of every device, once the work that is queued has run.
   void finish();
   // Drops everything, work that is queued included.
@@ -110,13 +138,18 @@ class Streams {
   Result<> synchronize_device(int32_t timeout_ms = -1);
   Result<bool> is_complete(StreamId id);
   Result<> set_failure_mode(StreamId id, uint64_t mode);
-  // What a stream is, of whichever context; 0 is the default stream of the current one.
-  struct StreamInfo {
-    uint32_t number;  // no other live stream has it
-    uint32_t priority;
-    uint32_t flags;
-  };
-  Result<StreamInfo> info(StreamId id) const;
+  Result<bool> stops_on_failure(StreamId id) const;
+  // Gives up the stream's work, or ends what it waits for at its head.
+  Result<> abort_stream(StreamId id);
+  Result<> stop_stream(StreamId id);
+  // Gives up the work of all streams of a device. 0 milliseconds: for as long as it takes.
+  Result<> abort_device(int device, uint32_t timeout_ms);
+  // A stream of the current context; and one of whichever context, where 0 is the default stream of the
+  // current one.
+  Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
+  Result<std::shared_ptr<Stream>> any_stream(StreamId id) const;
+  // A small number that no other live stream has.
+  static uint32_t number_of(StreamId id) { return HandleTable<Stream>::slot_number(id.value); }
   // How many more streams and events the current device has room for.
   Result<uint32_t> streams_available() const;
   Result<uint32_t> events_available() const;
@@ -145,8 +178,10 @@ class Streams {
   // No other live event has it.
   Result<uint32_t> event_number(EventId id) const;
   Result<> record(EventId id, StreamId stream);
+  // Fixes the flag that the event is recorded with; another one is refused from then on.
+  Result<> choose_record_flag(EventId id, uint32_t flag);
   Result<> reset_event(EventId id, StreamId stream);
-  Result<> wait_event(StreamId stream, EventId id, int32_t timeout_s = 0);
+  Result<> wait_event(StreamId stream, EventId id, int64_t timeout_s = 0);
   // The older query, which events of EventKind::Extended refuse, and the newer one.
   Result<bool> query_event(EventId id);
   Result<bool> query_event_status(EventId id);
@@ -154,6 +189,30 @@ class Streams {
   Result<> synchronize_event(EventId id, int32_t timeout_ms = -1);
   Result<float> elapsed_ms(EventId start, EventId end) const;
   Result<uint64_t> timestamp_us(EventId id) const;
+
+  // Events between processes: a number for others, and the event of such a number. `bits` is all they need.
+  Result<uint64_t> export_event(EventId id);
+  Result<EventId> import_event(uint64_t bits);
+  Result<int> device_of_event(EventId id) const;
+
+  // Notifies. Counting ones are another kind of handle.
+  Result<NotifyId> create_notify(NotifyUse use);
+  Result<> destroy_notify(NotifyId id, bool counting);
+  Result<> check_notify(NotifyId id, bool counting = false) const;
+  Result<int> device_of_notify(NotifyId id) const;
+  Result<uint32_t> notify_number(NotifyId id, bool counting) const;
+  Result<> record_notify(NotifyId id, bool counting, StreamId stream, Notify::Change change, uint32_t value);
+  Result<> wait_notify(NotifyId id, bool counting, StreamId stream, const Notify::Awaited& awaited,
+                       uint32_t timeout_s);
+  Result<> reset_notify(NotifyId id);
+  // Between processes: a key for others, who may use it, and the notify of such a key. `bare_pid` is what
+  // whitelists call this process.
+  Result<std::string> export_notify(NotifyId id, bool open_to_all);
+  Result<> allow_notify(NotifyId id, std::span<const int32_t> pids);
+  Result<NotifyId> import_notify(std::string_view key, int32_t bare_pid);
+
+  // After fork: gives up what other processes see.
+  void abandon_in_child();
 
   // Callbacks that a thread of the client's runs. `thread` is the number by which the client names it.
   Result<> subscribe(uint64_t thread, StreamId stream);
@@ -170,12 +229,14 @@ class Streams {
     bool is_default = false;
     StreamId default_stream;
     std::shared_ptr<FailurePolicy> failures = std::make_shared<FailurePolicy>();
+    std::array<std::optional<int64_t>, kContextOptions> options;  // guarded by state_mutex_
   };
   struct DeviceState {
     ContextId default_context;
     uint32_t set_count = 0;
     uint32_t streams = 0;
     uint32_t events = 0;
+    uint32_t notifies = 0;
   };
 
   Result<std::shared_ptr<Context>> current() const;
@@ -188,7 +249,6 @@ class Streams {
   Result<> release_device(int device, bool force);
   void close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining);
 
-  Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
   // A stream that host work may be queued on.
   Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
   template <class Step>
@@ -196,21 +256,40 @@ class Streams {
   Result<> wait_for(Stream& stream, Position position, Deadline deadline) const;
   Result<std::shared_ptr<Event>> find_event(EventId id) const;
   Result<bool> query(Event& event);
+  Result<> wait_remote(Stream& stream, Event& event, uint32_t timeout_s);
+  Result<> synchronize_remote(Event& event, Deadline deadline, int32_t timeout_ms);
+  Result<std::shared_ptr<Notify>> find_notify(NotifyId id, bool counting) const;
+  Result<std::shared_ptr<Board>> own_board();
+  std::shared_ptr<Board> own_board_if_any() const;
+  // Of another process; the number is the board's own (Board::secret), 0 for whichever it has.
+  std::shared_ptr<Board> board_of(int32_t pid, uint64_t secret);
 
   std::shared_ptr<Reporter> reporter_of(StreamId stream) const;
   void drop_subscription(StreamId stream);
 
+  void tell(StreamId stream, StreamState state) const {
+    if (tell_) tell_(stream, state);
+  }
+
   const Options options_;
   const std::optional<Error> problem_;
+  std::function<void(StreamId, StreamState)> tell_;
+  FailurePolicy::TaskFailed task_failed_;
   const uint64_t serial_;                     // tells runtimes apart in what a thread remembers
   std::atomic<uint64_t> contexts_closed_{0};  // makes threads look again at what they remember
   std::unique_ptr<Scheduler> scheduler_;
   HandleTable<Context> contexts_{0x43};
   HandleTable<Stream> streams_{0x53};
   HandleTable<Event> events_{0x45};
+  HandleTable<Notify> notifies_{0x4e};
 
   std::atomic<uint32_t> streams_max_;
   std::atomic<uint32_t> events_max_;
+  std::atomic<uint32_t> notifies_max_;
+
+  mutable std::mutex board_mutex_;  // guards the two below
+  std::shared_ptr<Board> board_;
+  std::vector<std::weak_ptr<Board>> foreign_boards_;
 
   std::mutex default_mutex_;        // orders making and dropping default contexts; taken before state_mutex_
   mutable std::mutex state_mutex_;  // guards devices_; never held while waiting for a stream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events: creation, records, waits, queries, time.
+#include <algorithm>
 #include <utility>
 
 #include "rules/rules.h"
@@ -21,8 +22,7 @@ Result<> check_flags(EventKind kind, uint32_t flags) {
     if ((flags & alone) != 0 && flags != alone)
       return fail(RuleId::EventFlags, "flag", "flag is {:#x}", flags);
   }
-  if (flags == kEventExternal || flags == kEventIpc)
-    return fail(RuleId::EventFlagSupport, "flag", "flag is {:#x}", flags);
+  if (flags == kEventExternal) return fail(RuleId::EventFlagSupport, "flag", "flag is {:#x}", flags);
   return {};
 }
 
@@ -46,6 +46,12 @@ Result<EventId> Streams::create_event(EventKind kind, uint32_t flags) {
     PLAT_TRY(check_flags(kind, flags));
   }
   PLAT_ASSIGN(context, current());
+  std::shared_ptr<HeldPlace> place;
+  if (flags == kEventIpc) {
+    PLAT_ASSIGN(board, own_board());
+    place = HeldPlace::take(board, Board::Kind::Event, static_cast<uint32_t>(context->device));
+    if (!place) return fail(RuleId::EventShareLimit, "event", "there are {} such events", Board::kEvents);
+  }
   const bool counted = kind != EventKind::Extended;
   if (counted) {
     std::lock_guard lock(state_mutex_);
@@ -61,6 +67,7 @@ Result<EventId> Streams::create_event(EventKind kind, uint32_t flags) {
     made->flags = flags;
     made->device = context->device;
     made->counted = counted;
+    made->place = place;
     return made;
   });
   if (event) return event->id;
@@ -91,18 +98,35 @@ Result<> Streams::destroy_event(EventId id) {
 Result<> Streams::record(EventId id, StreamId stream_id) {
   PLAT_ASSIGN(event, find_event(id));
   PLAT_TRY(check_host_use(*event));
+  if (event->is_imported())
+    return fail(RuleId::EventImported, "event", "event {:#x} is of process {}", id.value,
+                event->place->board().owner());
   PLAT_ASSIGN(stream, find_for_work(stream_id));
   {
     std::lock_guard lock(event->mutex);
     auto mark = event->expected ? event->expected : std::make_shared<Mark>();
     mark->bind(stream, stream->history());
+    uint32_t number = 0;
+    if (event->place) {
+      number = event->place->board().recorded(event->place->index()) + 1;
+      mark->announce_at(event->place, number);
+    }
     PLAT_ASSIGN(position, stream->push(RecordStep{mark}));
     mark->place(position);
+    if (event->place) event->place->board().set_recorded(event->place->index(), number);
     event->expected = nullptr;
     event->recorded = std::move(mark);
   }
   scheduler_->drive();
   return {};
+}
+
+Result<> Streams::choose_record_flag(EventId id, uint32_t flag) {
+  PLAT_ASSIGN(event, find_event(id));
+  uint32_t chosen = 0;
+  if (event->record_flag_plus_one.compare_exchange_strong(chosen, flag + 1) || chosen == flag + 1) return {};
+  return fail(RuleId::EventRecordMixed, "flag", "flag is {}, and the event was recorded with {}", flag,
+              chosen - 1);
 }
 
 Result<> Streams::reset_event(EventId id, StreamId stream_id) {
@@ -122,7 +146,7 @@ Result<> Streams::reset_event(EventId id, StreamId stream_id) {
   return {};
 }
 
-Result<> Streams::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) {
+Result<> Streams::wait_event(StreamId stream_id, EventId id, int64_t timeout_s) {
   if (timeout_s < 0) return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_s);
   PLAT_ASSIGN(event, find_event(id));
   PLAT_TRY(check_host_use(*event));
@@ -130,6 +154,11 @@ Result<> Streams::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) 
     return fail(RuleId::EventWaitable, "event", "event {:#x} was created with flags {:#x}", id.value,
                 event->flags);
   PLAT_ASSIGN(stream, find_for_work(stream_id));
+  if (event->is_imported()) {
+    PLAT_TRY(wait_remote(*stream, *event, static_cast<uint32_t>(std::min<int64_t>(timeout_s, UINT32_MAX))));
+    scheduler_->drive();
+    return {};
+  }
   std::shared_ptr<Mark> mark;
   bool recorded = true;
   {
@@ -165,6 +194,10 @@ Result<> Streams::wait_event(StreamId stream_id, EventId id, int32_t timeout_s) 
 // awaited.
 Result<bool> Streams::query(Event& event) {
   scheduler_->drive_for_query();
+  if (event.is_imported()) {
+    const Board& board = event.place->board();
+    return board.is_reached(event.place->index(), board.recorded(event.place->index()));
+  }
   const auto mark = event.last();
   return mark ? mark->done() : event.kind == EventKind::Extended;
 }
@@ -195,6 +228,10 @@ Result<> Streams::synchronize_event(EventId id, int32_t timeout_ms) {
   if (timeout_ms < -1 || timeout_ms == 0)
     return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_ms);
   PLAT_ASSIGN(event, find_event(id));
+  if (event->is_imported())
+    return synchronize_remote(
+        *event, timeout_ms > 0 ? Deadline{Clock::now() + std::chrono::milliseconds(timeout_ms)} : Deadline{},
+        timeout_ms);
   const auto mark = event->last();
   if (!mark) {
     if (event->kind == EventKind::Extended) return {};
@@ -202,13 +239,16 @@ Result<> Streams::synchronize_event(EventId id, int32_t timeout_ms) {
   }
   if (mark->done()) return {};
   Stream& stream = *mark->stream();
+  if (mark->is_lost()) return forward(stream.abort_error());
   if (stream.runs_here())
     return fail(RuleId::StreamSelfWait, "event", "the event is in the stream of the function that calls");
   Deadline deadline;
   if (timeout_ms > 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   if (scheduler_->wait(
-          stream.gate(), [&] { return stream.completed() >= mark->position(); }, deadline))
+          stream.gate(), [&] { return stream.completed() >= mark->position(); }, deadline)) {
+    if (mark->is_lost()) return forward(stream.abort_error());
     return {};
+  }
   return fail(RuleId::EventSyncTimeout, "timeout", "event {:#x} was not reached within {} ms", id.value,
               timeout_ms);
 }

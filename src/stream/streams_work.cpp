@@ -54,6 +54,7 @@ Result<StreamId> Streams::create_stream(uint32_t priority, uint32_t flags) {
   PLAT_ASSIGN(context, current());
   // Priorities and flags beyond the known ones are taken for the nearest: that is what the hardware does.
   PLAT_ASSIGN(stream, make_stream(*context, std::min(priority, kPriorityLowest), flags & kKnownFlags, false));
+  tell(stream->traits().id, StreamState::Made);
   return stream->traits().id;
 }
 
@@ -64,6 +65,7 @@ Result<> Streams::destroy_stream(StreamId id, Remaining remaining) {
   if (remaining == Remaining::Finish && stream->runs_here())
     return fail(RuleId::StreamSelfWait, "stream", "stream {:#x} would wait for the function that calls",
                 id.value);
+  tell(id, StreamState::Going);
   if (!streams_.remove(id.value))
     return fail(RuleId::StreamHandle, "stream", "{:#x} is no live stream", id.value);
   close_stream(stream, remaining);
@@ -90,9 +92,13 @@ Result<> Streams::wait_for(Stream& stream, Position position, Deadline deadline)
   if (stream.runs_here())
     return fail(RuleId::StreamSelfWait, "stream", "stream {:#x} would wait for the function that calls",
                 stream.traits().id.value);
+  const uint64_t aborts = stream.aborts();
+  const bool aborting = stream.is_aborting();
   if (scheduler_->wait(
-          stream.gate(), [&] { return stream.completed() >= position; }, deadline))
+          stream.gate(), [&] { return stream.completed() >= position; }, deadline)) {
+    if (aborting || stream.aborts() != aborts) return forward(stream.abort_error());
     return {};
+  }
   return fail(RuleId::StreamSyncTimeout, "timeout",
               "stream {:#x} has completed {} of {} when the time was over", stream.traits().id.value,
               stream.completed(), position);

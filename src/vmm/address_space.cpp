@@ -60,7 +60,7 @@ uint32_t AddressSpace::reservation_at(Va va) const {
   if (va.value >> core::kAddressBits != 0) return kNone;
   const PageEntry found = entry(va);
   if (found.tag() == PageEntry::Reserved) return found.reservation();
-  if (found.tag() == PageEntry::Mapped) {
+  if (found.has_mapping()) {
     const Mapping* owner = mapping(found.mapping());
     return owner ? owner->reservation.load(std::memory_order_acquire) : kNone;
   }
@@ -169,6 +169,7 @@ Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, 
   range->internal = false;
   range->from_window = from_window;
   range->huge_page_flag = false;
+  range->cross_server = false;
   range->bank = kNone;
   range->origin = Origin::None;
   range->page_bytes = 0;

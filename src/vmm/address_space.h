@@ -16,6 +16,7 @@
 #include "core/range_allocator.h"
 #include "core/stable_array.h"
 #include "device/product.h"
+#include "vmm/broken_pages.h"
 
 namespace plat::vmm {
 
@@ -33,7 +34,8 @@ struct Reservation {
   std::atomic<bool> internal{false};    // of malloc/, hidden from the seven steps
   bool from_window = false;             // the range allocator gave it, and takes it back
   bool huge_page_flag = false;
-  uint32_t bank = kNone;  // fixed by the first mapping, for good
+  bool cross_server = false;  // of all servers alike: takes memory of any place, page size and origin
+  uint32_t bank = kNone;      // fixed by the first mapping, for good
   Origin origin = Origin::None;
   uint64_t page_bytes = 0;
   uint32_t mapping_count = 0;
@@ -43,6 +45,7 @@ enum class MappingKind : uint8_t {
   Client,    // of aclrtMapMem
   Region,    // of malloc/
   Imported,  // by an IPC key
+  Managed,   // of host and device alike
 };
 
 // Who uses one block among others of the same mapping.
@@ -103,8 +106,11 @@ static_assert(sizeof(Mapping) == 64);
 struct PageEntry {
   uint64_t raw = 0;
 
-  enum Tag : uint64_t { Nothing = 0, Reserved = 1, Mapped = 2 };
+  // Remote: mapped, and the memory is another server's. Whoever asks for Mapped asks for pages that are here.
+  enum Tag : uint64_t { Nothing = 0, Reserved = 1, Mapped = 2, Remote = 3 };
   Tag tag() const { return static_cast<Tag>(raw & 3); }
+  // Here or elsewhere.
+  bool has_mapping() const { return (raw & 2) != 0; }
   uint32_t reservation() const { return static_cast<uint32_t>(raw >> 2); }
   uint32_t page() const { return static_cast<uint32_t>(raw >> 2 & 0xFFFFFF); }
   uint32_t mapping() const { return static_cast<uint32_t>(raw >> 26 & 0xFFFFFF); }
@@ -113,6 +119,10 @@ struct PageEntry {
   static PageEntry reserved(uint32_t reservation) { return {uint64_t{reservation} << 2 | Reserved}; }
   static PageEntry mapped(uint32_t mapping, uint32_t bank, uint32_t page) {
     return {uint64_t{bank} << 50 | uint64_t{mapping} << 26 | uint64_t{page} << 2 | Mapped};
+  }
+  // `device` is the one that imported it; `page` counts from the beginning of the import.
+  static PageEntry remote(uint32_t mapping, uint32_t device, uint32_t page) {
+    return {mapped(mapping, device, page).raw | Remote};
   }
 };
 
@@ -140,7 +150,10 @@ class AddressSpace {
   const Reservation* reservation(uint32_t index) const { return reservations_.find(index); }
   const Mapping* mapping(uint32_t index) const { return mappings_.find(index); }
 
+  const BrokenPages& broken() const { return broken_; }
+
   // Writers.
+  BrokenPages& broken() { return broken_; }
   Reservation* reservation(uint32_t index) { return reservations_.find(index); }
   Mapping* mapping(uint32_t index) { return mappings_.find(index); }
 
@@ -187,6 +200,7 @@ class AddressSpace {
   std::unique_ptr<std::atomic<uint32_t>[]> granules_;  // reservation + 1, where it covers the whole granule
   core::StableArray<Reservation> reservations_;
   core::StableArray<Mapping> mappings_;
+  BrokenPages broken_;
   core::RangeAllocator window_;    // 16 to 24 TiB
   core::RangeAllocator overflow_;  // above it
   // Where fixed addresses are not to be had: addresses that the system chose once, and that play the window.

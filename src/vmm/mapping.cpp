@@ -4,7 +4,10 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "device/fault.h"
+#include "device/report.h"
 #include "os/memory.h"
+#include "os/uncancelled.h"
 #include "rules/rules.h"
 #include "vmm/shortcuts.h"
 #include "vmm/vmm.h"
@@ -16,6 +19,7 @@ using device::kHostBank;
 
 namespace {
 std::string bank_name(uint32_t bank) {
+  if ((bank & kElsewhere) != 0) return fmt::format("other servers by way of device {}", bank & ~kElsewhere);
   return bank == kHostBank ? "the host" : fmt::format("device {}", bank);
 }
 }  // namespace
@@ -44,7 +48,7 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
                 physical.size_bytes);
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes) {
     const PageEntry entry = space_.entry(start + at);
-    if (entry.tag() != PageEntry::Mapped) continue;
+    if (!entry.has_mapping()) continue;
     const Mapping& other = space_.live_mapping(entry.mapping());
     return fail(RuleId::MapOverlap, "virPtr", "[{:#x}, {:#x}) overlaps the mapping of {} bytes at {:#x}",
                 start.value, start.value + size_bytes, other.size_bytes.load(std::memory_order_relaxed),
@@ -52,10 +56,11 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
   }
   PLAT_TRY(report::check_soft(size_bytes == physical.size_bytes, RuleId::MapPart, "size",
                               "size is {} bytes, the handle has {}", size_bytes, physical.size_bytes));
+  if (range->cross_server) return Target{index, range};
   if (range->page_bytes != 0 && range->page_bytes != page_bytes)
     return fail(RuleId::MapPageType, "handle", "the reservation at {:#x} has pages of {}, the handle of {}",
                 range_start, format_bytes(range->page_bytes), format_bytes(page_bytes));
-  const uint32_t bank = physical.bank->device_number();
+  const uint32_t bank = home_of(physical);
   if (range->bank != kNone && range->bank != bank)
     return fail(RuleId::MapTwoDevices, "handle", "the reservation at {:#x} is bound to {}, the handle to {}",
                 range_start, bank_name(range->bank), bank_name(bank));
@@ -64,7 +69,9 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
       range->origin == Origin::None || range->origin == origin, RuleId::MapMixedOrigin, "handle",
       "the reservation at {:#x} holds {} memory, the handle is {}", range_start,
       range->origin == Origin::Own ? "own" : "imported", origin == Origin::Own ? "an own one" : "imported"));
-  const auto attribute = static_cast<aclrtMemAttr>(physical.bank->ledger().record(physical.block).attribute);
+  const auto attribute =
+      physical.remote ? physical.remote->properties().attribute
+                      : static_cast<aclrtMemAttr>(physical.bank->ledger().record(physical.block).attribute);
   PLAT_TRY(report::check_soft(range->huge_page_flag != asks_normal_pages(attribute), RuleId::MapPageFlag,
                               "virPtr",
                               "the reservation at {:#x} was made with flags {}, the handle with "
@@ -82,56 +89,95 @@ Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle
     return fail(RuleId::HandleStale, "handle", "handle {:#x} was freed; only its {} mapping(s) live on",
                 handle.value, physical.map_references);
   PLAT_ASSIGN(target, check_map(start, size_bytes, physical));
-  PLAT_TRY(install(start, size_bytes, target.reservation, *physical.bank, physical.block, MappingKind::Client,
-                   handle_index, grant_owner, nullptr, nullptr));
-  if (grant_owner && physical.extra_access != 0)
-    space_.mapping(space_.entry(start).mapping())
-        ->device_access.fetch_or(physical.extra_access, std::memory_order_acq_rel);
+  if (physical.remote)
+    PLAT_TRY(install_remote(start, size_bytes, target.reservation, physical, handle_index, grant_owner));
+  else
+    PLAT_TRY(install({.start = start,
+                      .size_bytes = size_bytes,
+                      .reservation = target.reservation,
+                      .bank = *physical.bank,
+                      .block = physical.block,
+                      .handle = handle_index,
+                      .grant_owner = grant_owner,
+                      .granted = physical.extra_access}));
   physical.references += 1;
   physical.map_references += 1;
-  target.range->bank = physical.bank->device_number();
+  if (target.range->cross_server) return {};
+  target.range->bank = home_of(physical);
   target.range->origin = physical.imported ? Origin::Imported : Origin::Own;
   target.range->page_bytes = physical.page_bytes;
   return {};
 }
 
-// Writes the mapping and its page entries. Everything was checked; what can still fail leaves nothing behind.
-Result<> Vmm::install(Va start, uint64_t size_bytes, uint32_t reservation, device::Bank& bank, uint32_t block,
-                      MappingKind kind, uint32_t handle_index, bool grant_owner, const SubBlocks* sub_blocks,
-                      uint32_t* mapping_out) {
+Result<uint32_t> Vmm::new_mapping() {
   const bool room = space_.mapping_count() < node_.config().mapping_limit;
-  const uint32_t mapping_index = room ? space_.take_mapping() : kNone;
-  Mapping* mapping = room && !space_.is_full(mapping_index) ? space_.mapping(mapping_index) : nullptr;
-  if (mapping == nullptr)
-    return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", space_.mapping_count());
-  const uint32_t number = bank.device_number();
-  mapping->start.store(start.value, std::memory_order_relaxed);
-  mapping->size_bytes.store(size_bytes, std::memory_order_relaxed);
-  mapping->device_access.store(grant_owner && number != kHostBank ? uint64_t{1} << number : 0,
-                               std::memory_order_relaxed);
-  mapping->host_access.store(grant_owner && number == kHostBank, std::memory_order_relaxed);
+  const uint32_t index = room ? space_.take_mapping() : kNone;
+  if (room && !space_.is_full(index) && space_.mapping(index) != nullptr) return index;
+  return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", space_.mapping_count());
+}
+
+// Writes the mapping and its page entries.
+Result<uint32_t> Vmm::install(const NewMapping& wanted) {
+  PLAT_ASSIGN(mapping_index, new_mapping());
+  Mapping* mapping = space_.mapping(mapping_index);
+  const uint32_t number = wanted.bank.device_number();
+  const bool on_host = number == kHostBank;
+  const uint64_t devices = wanted.granted | (on_host ? 0 : uint64_t{1} << number);
+  mapping->start.store(wanted.start.value, std::memory_order_relaxed);
+  mapping->size_bytes.store(wanted.size_bytes, std::memory_order_relaxed);
+  mapping->device_access.store(wanted.grant_owner ? devices : 0, std::memory_order_relaxed);
+  mapping->host_access.store(wanted.grant_owner && on_host, std::memory_order_relaxed);
   mapping->bank.store(static_cast<uint16_t>(number), std::memory_order_relaxed);
-  mapping->sub_blocks.store(sub_blocks, std::memory_order_relaxed);
-  mapping->kind.store(kind, std::memory_order_relaxed);
-  mapping->reservation.store(reservation, std::memory_order_relaxed);
-  mapping->handle.store(handle_index, std::memory_order_relaxed);
-  mapping->block = block;
+  mapping->sub_blocks.store(wanted.sub_blocks, std::memory_order_relaxed);
+  mapping->kind.store(wanted.kind, std::memory_order_relaxed);
+  mapping->reservation.store(wanted.reservation, std::memory_order_relaxed);
+  mapping->handle.store(wanted.handle, std::memory_order_relaxed);
+  mapping->block = wanted.block;
   mapping->host_pieces = 0;
-  if ((grant_owner && number == kHostBank) || (node_.config().host_access && number != kHostBank)) {
+  if (on_host ? wanted.grant_owner : node_.config().host_access) {
     if (const auto exposed = expose_to_host(*mapping); !exposed) {
       space_.give_back_mapping(mapping_index);
       return forward(exposed.error());
     }
   }
   uint64_t offset = 0;
-  bank.ledger().for_each_page(block, [&](uint32_t page) {
-    if (offset < size_bytes) space_.store(start + offset, PageEntry::mapped(mapping_index, number, page));
+  wanted.bank.ledger().for_each_page(wanted.block, [&](uint32_t page) {
+    if (offset < wanted.size_bytes)
+      space_.store(wanted.start + offset, PageEntry::mapped(mapping_index, number, page));
     offset += kPageBytes;
   });
+  if (fault::armed() && !on_host && wanted.kind != MappingKind::Imported && fault::take_break() &&
+      !space_.broken().add(wanted.start))
+    report::warning(fmt::format("{} pages are broken already: the memory at {:#x} stays whole",
+                                BrokenPages::kMost, wanted.start.value));
   // Last: whoever is let in may remember the whole mapping, and go to any of its pages without a second look.
   mapping->users.store(0, std::memory_order_release);
+  space_.live_reservation(wanted.reservation).mapping_count += 1;
+  return mapping_index;
+}
+
+// The same for memory of another server: the entries lead to no pages, so that copies look twice.
+Result<> Vmm::install_remote(Va start, uint64_t size_bytes, uint32_t reservation, const Physical& physical,
+                             uint32_t handle_index, bool grant_owner) {
+  PLAT_ASSIGN(mapping_index, new_mapping());
+  Mapping& mapping = space_.live_mapping(mapping_index);
+  const uint32_t device = physical.remote_device;
+  mapping.start.store(start.value, std::memory_order_relaxed);
+  mapping.size_bytes.store(size_bytes, std::memory_order_relaxed);
+  mapping.device_access.store(grant_owner ? uint64_t{1} << device : 0, std::memory_order_relaxed);
+  mapping.host_access.store(false, std::memory_order_relaxed);
+  mapping.bank.store(static_cast<uint16_t>(device), std::memory_order_relaxed);
+  mapping.sub_blocks.store(nullptr, std::memory_order_relaxed);
+  mapping.kind.store(MappingKind::Client, std::memory_order_relaxed);
+  mapping.reservation.store(reservation, std::memory_order_relaxed);
+  mapping.handle.store(handle_index, std::memory_order_relaxed);
+  mapping.block = 0;
+  mapping.host_pieces = 0;
+  for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
+    space_.store(start + at,
+                 PageEntry::remote(mapping_index, device, static_cast<uint32_t>(at / kPageBytes)));
+  mapping.users.store(0, std::memory_order_release);
   space_.reservation(reservation)->mapping_count += 1;
-  if (mapping_out != nullptr) *mapping_out = mapping_index;
   return {};
 }
 
@@ -195,6 +241,7 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
   const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
     space_.store(Va{start + at}, space_.vacant(reservation, Va{start + at}));
+  if (space_.broken().any()) space_.broken().remove(Va{start}, size_bytes);
   if (mapping.host_pieces != 0) {
     os::unmap_at(start, size_bytes);
     host_mappings_ -= mapping.host_pieces;
@@ -203,6 +250,14 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
   space_.reservation(reservation)->mapping_count -= 1;
   space_.give_back_mapping(mapping_index);
   return {};
+}
+
+// Asks the system, and may wait for other processes.
+void Vmm::Leftover::give_back() {
+  if (bank == nullptr && !remote) return;
+  const os::Uncancelled whole;
+  if (bank != nullptr) bank->release(block);
+  remote.reset();
 }
 
 Result<> Vmm::unmap(Va start) {
@@ -217,7 +272,7 @@ Result<Vmm::Leftover> Vmm::unmap_locked(Va start) {
   if (!is_aligned(start.value, kPageBytes) || space_.reservation_at(start) == kNone)
     return fail(RuleId::UnmapUnknownAddress, "virPtr", "{:#x} is {}", start.value,
                 is_aligned(start.value, kPageBytes) ? "in no reservation" : "not aligned to 2 MiB");
-  if (entry.tag() != PageEntry::Mapped)
+  if (!entry.has_mapping())
     return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} is reserved, but nothing is mapped there",
                 start.value);
   const Mapping& mapping = space_.live_mapping(entry.mapping());
@@ -263,12 +318,15 @@ Result<> Vmm::set_access(Va start, uint64_t size_bytes, std::span<const aclrtMem
   }
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(start);
-  Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+  Mapping* mapping = entry.has_mapping() ? space_.mapping(entry.mapping()) : nullptr;
   if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
       mapping->start.load(std::memory_order_relaxed) != start.value ||
       mapping->size_bytes.load(std::memory_order_relaxed) != size_bytes)
     return fail(RuleId::AccessRange, "virPtr", "[{:#x}, {:#x}) is not one mapping", start.value,
                 start.value + size_bytes);
+  if (host && entry.tag() == PageEntry::Remote)
+    return fail(RuleId::FabricHost, "desc", "the memory at {:#x} is of server {}", start.value,
+                remote(*mapping).server());
   const uint32_t owner = mapping->bank.load(std::memory_order_relaxed);
   const bool host_owned = owner == kHostBank;
   if (!host_owned && (devices & ~(uint64_t{1} << owner)) != 0 && !node_.product().peer_access)
@@ -293,7 +351,7 @@ Result<bool> Vmm::has_access(Va va, const aclrtMemLocation& location) {
     return fail(RuleId::AccessLocation, "location", "location is type {}, id {}", type, location.id);
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(va);
-  if (entry.tag() != PageEntry::Mapped)
+  if (!entry.has_mapping())
     return fail(RuleId::AccessUnmapped, "virPtr", "nothing is mapped at {:#x}", va.value);
   const Mapping& mapping = space_.live_mapping(entry.mapping());
   if (type == ACL_MEM_LOCATION_TYPE_HOST) return mapping.host_access.load(std::memory_order_relaxed);
@@ -307,7 +365,7 @@ Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
   {
     const std::lock_guard lock(mutex_);
     const PageEntry entry = space_.entry(source);
-    const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+    const Mapping* mapping = entry.has_mapping() ? space_.mapping(entry.mapping()) : nullptr;
     if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
         mapping->start.load(std::memory_order_relaxed) != source.value)
       return fail(RuleId::AccessRange, "virPtrSrc", "{:#x} is not the start of a mapping", source.value);
@@ -326,27 +384,34 @@ Result<Vmm::Region> Vmm::create_region(const RegionRequest& request) {
   PLAT_ASSIGN(bank, node_.bank(request.bank));
   const uint64_t pages = request.size_bytes / kPageBytes;
   PLAT_ASSIGN(block, bank->allocate(pages, request.info));
+  device::HeldBlock held(*bank, block);
   auto region = map_region(request, block);
-  if (!region) bank->release(block);
+  if (region) held.keep();
   return region;
 }
 
 Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, uint32_t block) {
   PLAT_ASSIGN(bank, node_.bank(request.bank));
   const std::lock_guard lock(mutex_);
-  PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, Va{0}));
+  PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, request.expected));
   Reservation& range = space_.live_reservation(reservation);
   range.internal = true;
   range.bank = request.bank;
   Region region;
   region.start = Va{range.start.load(std::memory_order_relaxed)};
   region.size_bytes = request.size_bytes;
-  const auto installed = install(region.start, request.size_bytes, reservation, *bank, block, request.kind,
-                                 kNone, true, request.sub_blocks, &region.mapping);
-  if (!installed) {
+  const auto mapping = install({.start = region.start,
+                                .size_bytes = request.size_bytes,
+                                .reservation = reservation,
+                                .bank = *bank,
+                                .block = block,
+                                .kind = request.kind,
+                                .sub_blocks = request.sub_blocks});
+  if (!mapping) {
     space_.release(reservation);
-    return forward(installed.error());
+    return forward(mapping.error());
   }
+  region.mapping = *mapping;
   return region;
 }
 
@@ -357,7 +422,7 @@ Result<> Vmm::destroy_region(Va start) {
     const PageEntry entry = space_.entry(start);
     const Mapping& mapping = space_.live_mapping(entry.mapping());
     const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
-    leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block};
+    leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block, nullptr};
     PLAT_TRY(uninstall(entry.mapping()));
     space_.release(reservation);
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm/physical.h"
 
-#include <unistd.h>
-
 #include "base/units.h"
 #include "device/report.h"
+#include "os/file.h"
 #include "rules/rules.h"
 
 namespace plat::vmm {
@@ -71,16 +70,30 @@ void PhysicalTable::remove(uint32_t index) {
   table_.give_back(index);
 }
 
-uint32_t PhysicalTable::find_block(const device::Bank* bank, uint32_t block) {
+uint32_t PhysicalTable::find_import(const device::Bank* bank, uint32_t block, uint64_t reach) {
   for (uint32_t index = 0; index < table_.size(); ++index) {
     const Physical& entry = at(index);
-    if (entry.live && entry.bank == bank && entry.block == block) return index;
+    if (entry.live && entry.imported && entry.bank == bank && entry.block == block &&
+        entry.extra_access == reach)
+      return index;
   }
   return UINT32_MAX;
 }
 
-Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop) {
+Result<> check_attribute(const aclrtPhysicalMemProp& prop) {
   const aclrtMemAttr attribute = prop.memAttr;
+  const bool on_device = prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
+  const bool summary = attribute == ACL_DDR_MEM || attribute == ACL_HBM_MEM ||
+                       attribute == ACL_HBM_MEM_P2P_HUGE || attribute == ACL_HBM_MEM_P2P_NORMAL ||
+                       attribute == ACL_HBM_MEM_P2P_HUGE1G;
+  if (summary || static_cast<unsigned>(attribute) > ACL_MEM_P2P_HUGE1G ||
+      (on_device && is_ddr_attribute(attribute)))
+    return fail(RuleId::PhysicalAttribute, "prop->memAttr", "memAttr is {} for memory on {}",
+                static_cast<int>(attribute), on_device ? "a device" : "the host");
+  return {};
+}
+
+Result<> check_arguments(const aclrtPhysicalMemProp& prop) {
   const auto location = prop.location.type;
   if (prop.handleType != ACL_MEM_HANDLE_TYPE_NONE)
     return fail(RuleId::ArgEnum, "prop->handleType",
@@ -94,19 +107,12 @@ Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& pro
       location != ACL_MEM_LOCATION_TYPE_HOST_NUMA)
     return fail(RuleId::PhysicalLocation, "prop->location.type", "location.type is {}",
                 static_cast<int>(location));
-  const bool on_device = location == ACL_MEM_LOCATION_TYPE_DEVICE;
-  const bool summary = attribute == ACL_DDR_MEM || attribute == ACL_HBM_MEM ||
-                       attribute == ACL_HBM_MEM_P2P_HUGE || attribute == ACL_HBM_MEM_P2P_NORMAL ||
-                       attribute == ACL_HBM_MEM_P2P_HUGE1G;
-  if (summary || static_cast<unsigned>(attribute) > ACL_MEM_P2P_HUGE1G ||
-      (on_device && is_ddr_attribute(attribute)))
-    return fail(RuleId::PhysicalAttribute, "prop->memAttr", "memAttr is {} for memory on {}",
-                static_cast<int>(attribute), on_device ? "a device" : "the host");
-  PhysicalSpec spec;
-  spec.page_bytes = is_giant(attribute) ? kGiantPageBytes : core::kPageBytes;
-  if (on_device) {
-    PLAT_ASSIGN(physical, node.physical_id(prop.location.id, "prop->location.id"));
-    spec.bank = physical;
+  return check_attribute(prop);
+}
+
+Result<uint64_t> page_bytes_of(device::Node& node, const aclrtPhysicalMemProp& prop) {
+  const aclrtMemAttr attribute = prop.memAttr;
+  if (prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
     if (is_giant(attribute) && !node.product().giant_pages)
       return fail(RuleId::ProductSupport, "prop->memAttr", "{} has no 1 GiB pages (memAttr {})",
                   node.product().soc_name, static_cast<int>(attribute));
@@ -114,22 +120,35 @@ Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& pro
       return fail(RuleId::ProductSupport, "prop->memAttr",
                   "{} has no memory that other devices reach (memAttr {})", node.product().soc_name,
                   static_cast<int>(attribute));
+  } else if (is_giant(attribute) && (attribute != ACL_MEM_P2P_HUGE1G || !node.product().giant_pages)) {
+    return fail(RuleId::ProductSupport, "prop->memAttr",
+                "the host of {} has no such 1 GiB pages (memAttr {})", node.product().soc_name,
+                static_cast<int>(attribute));
+  }
+  if (prop.reserve != 0) return fail(RuleId::PhysicalReserve, "prop->reserve", "reserve is {}", prop.reserve);
+  return is_giant(attribute) ? kGiantPageBytes : core::kPageBytes;
+}
+
+Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop) {
+  PLAT_TRY(check_arguments(prop));
+  const auto location = prop.location.type;
+  PhysicalSpec spec;
+  if (location == ACL_MEM_LOCATION_TYPE_DEVICE) {
+    PLAT_ASSIGN(physical, node.physical_id(prop.location.id, "prop->location.id"));
+    spec.bank = physical;
   } else {
     spec.bank = device::kHostBank;
     const bool known_node =
         location == ACL_MEM_LOCATION_TYPE_HOST_NUMA
-            ? access(fmt::format("/sys/devices/system/node/node{}", prop.location.id).c_str(), F_OK) == 0 ||
+            ? os::exists(fmt::format("/sys/devices/system/node/node{}", prop.location.id)) ||
                   prop.location.id == 0
             : prop.location.id == 0;
     if (!known_node)
       return fail(RuleId::PhysicalHostId, "prop->location.id", "location.id is {} for memory on the host",
                   prop.location.id);
-    if (is_giant(attribute) && (attribute != ACL_MEM_P2P_HUGE1G || !node.product().giant_pages))
-      return fail(RuleId::ProductSupport, "prop->memAttr",
-                  "the host of {} has no such 1 GiB pages (memAttr {})", node.product().soc_name,
-                  static_cast<int>(attribute));
   }
-  if (prop.reserve != 0) return fail(RuleId::PhysicalReserve, "prop->reserve", "reserve is {}", prop.reserve);
+  PLAT_ASSIGN(page_bytes, page_bytes_of(node, prop));
+  spec.page_bytes = page_bytes;
   return spec;
 }
 

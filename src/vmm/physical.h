@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "acl/acl_rt.h"
 #include "base/result.h"
 #include "core/stable_array.h"
 #include "device/bank.h"
 #include "device/node.h"
+#include "vmm/remote.h"
 
 namespace plat::vmm {
 
@@ -27,6 +29,9 @@ struct Physical {
   uint32_t map_references = 0;  // those of mappings
   device::Bank* bank = nullptr;
   uint32_t block = 0;  // of the bank's ledger
+  // Instead of bank and block: memory of another server, and the device (physical number) that imported it.
+  std::shared_ptr<const Remote> remote;
+  uint32_t remote_device = 0;
   uint64_t size_bytes = 0;
   uint64_t page_bytes = 0;
   bool imported = false;
@@ -36,6 +41,12 @@ struct Physical {
   uint32_t link = 0;
 };
 
+// What a reservation is bound to: a bank, or, with this bit, memory of other servers that a device imported.
+inline constexpr uint32_t kElsewhere = 0x100;
+inline uint32_t home_of(const Physical& physical) {
+  return physical.remote ? kElsewhere | physical.remote_device : physical.bank->device_number();
+}
+
 class PhysicalTable {
  public:
   // A fresh entry with one reference, or nullptr when the table is full.
@@ -44,8 +55,8 @@ class PhysicalTable {
   Physical& at(uint32_t index) { return table_.at(index); }
   PhysicalHandle handle_of(uint32_t index);
   void remove(uint32_t index);
-  // The entry that holds a block, if there is one; UINT32_MAX otherwise.
-  uint32_t find_block(const device::Bank* bank, uint32_t block);
+  // The entry by which the devices `reach` import a block, if there is one; UINT32_MAX otherwise.
+  uint32_t find_import(const device::Bank* bank, uint32_t block, uint64_t reach);
   uint32_t live() const { return table_.live(); }
   uint32_t size() const { return table_.size(); }
 
@@ -59,6 +70,11 @@ struct PhysicalSpec {
   uint64_t page_bytes = 0;
 };
 Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop);
+// The parts of it that no product makes right: of an allocation, and of a question about one.
+Result<> check_arguments(const aclrtPhysicalMemProp& prop);
+Result<> check_attribute(const aclrtPhysicalMemProp& prop);
+// Whether the product has such pages where the property wants them.
+Result<uint64_t> page_bytes_of(device::Node& node, const aclrtPhysicalMemProp& prop);
 
 // The attribute that a driver reports for memory that was asked for with `attribute`.
 aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType location);

@@ -83,6 +83,7 @@ const Shortcuts::Shortcut* Shortcuts::find(uint64_t who, Va va) {
 void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint32_t device,
                          device::Bank& bank, const SubBlocks::Block* block) {
   if (block != nullptr && block->tag == nullptr) return;  // nothing tells when it ends
+  if (space.broken().any()) return;                       // another page of the mapping may be broken
   Shortcuts* own = own_ != nullptr ? own_ : claim();
   if (own == nullptr) return;
   const uint64_t life = remembered(mapping.life, own->number_);
@@ -95,6 +96,7 @@ void Shortcuts::remember(const AddressSpace& space, const Mapping& mapping, uint
     tag = block->tag;
     tag_value = block->tag_value;
   }
+  // Relaxed: the mapping is pinned.
   const uint64_t start =
       block != nullptr ? block->start.value : mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes =

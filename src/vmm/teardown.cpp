@@ -11,8 +11,8 @@ void Vmm::release_device(uint32_t bank) {
     for (uint32_t index = 0; index < space_.mapping_slots(); ++index) {
       const Mapping& mapping = space_.live_mapping(index);
       const PageEntry entry = space_.entry(Va{mapping.start.load(std::memory_order_relaxed)});
-      const bool live = mapping.size_bytes.load(std::memory_order_relaxed) != 0 &&
-                        entry.tag() == PageEntry::Mapped && entry.mapping() == index;
+      const bool live = mapping.size_bytes.load(std::memory_order_relaxed) != 0 && entry.has_mapping() &&
+                        entry.mapping() == index;
       if (!live || entry.bank() != bank ||
           mapping.kind.load(std::memory_order_relaxed) != MappingKind::Client)
         continue;
@@ -22,21 +22,20 @@ void Vmm::release_device(uint32_t bank) {
     }
     for (uint32_t index = 0; index < handles_.size(); ++index) {
       Physical& physical = handles_.at(index);
-      if (!physical.live || physical.bank->device_number() != bank) continue;
+      if (!physical.live || (home_of(physical) & ~kElsewhere) != bank) continue;
       physical.references = physical.map_references;
       withdraw_number(physical);
       if (physical.references > 0) continue;
-      leftovers.push_back({physical.bank, physical.block});
-      handles_.remove(index);
+      leftovers.push_back(remove_handle(index));
     }
     for (uint32_t index = 0; index < space_.reservation_slots(); ++index) {
       const Reservation& range = space_.live_reservation(index);
-      if (range.size_bytes.load(std::memory_order_relaxed) != 0 && !range.internal && range.bank == bank &&
-          range.mapping_count == 0)
+      if (range.size_bytes.load(std::memory_order_relaxed) != 0 && !range.internal &&
+          (range.bank == bank || range.bank == (bank | kElsewhere)) && range.mapping_count == 0)
         space_.release(index);
     }
   }
-  for (const Leftover& leftover : leftovers) leftover.give_back();
+  for (Leftover& leftover : leftovers) leftover.give_back();
 }
 
 }  // namespace plat::vmm

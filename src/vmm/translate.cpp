@@ -8,6 +8,10 @@ namespace plat::vmm {
 
 namespace {
 
+// In this file fields of a mapping are loaded relaxed while it is pinned: who made it stored them before it
+// stored the page's entry with release, which was acquired here, and nobody changes them before the last pin
+// is gone.
+
 // Counts one more user, unless the mapping is being taken down.
 bool pin(const Mapping& mapping) {
   int32_t users = mapping.users.load(std::memory_order_relaxed);  // a guess, which the exchange proves
@@ -63,17 +67,21 @@ std::string describe(const AddressSpace& space, Va va) {
   const uint64_t range_size = range->size_bytes.load(std::memory_order_acquire);
   const PageEntry entry = space.entry(va);
   const char* what = "reserved, but nothing is mapped there";
-  if (entry.tag() == PageEntry::Mapped) {
+  if (entry.has_mapping()) {
     const bool closing =
         space.live_mapping(entry.mapping()).users.load(std::memory_order_relaxed) < 0;  // for a message
-    what = closing ? "being unmapped" : "in no block that is allocated now";
+    what = closing                            ? "being unmapped"
+           : entry.tag() == PageEntry::Remote ? "memory of another server"
+           : space.live_mapping(entry.mapping()).kind.load(std::memory_order_relaxed) == MappingKind::Client
+               ? "memory of this server"
+               : "in no block that is allocated now";
   }
   return fmt::format("{} (offset {} of the reservation of {} at {:#x})", what, va.value - range_start,
                      format_bytes(range_size), range_start);
 }
 
 Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint64_t size_bytes,
-                                      uint32_t device, const char* parameter) {
+                                      uint32_t device, const char* parameter, PageEntry::Tag where) {
   if (size_bytes > UINT64_MAX - start.value)
     return fail(RuleId::CopyHole, parameter, "{} bytes at {:#x} pass the end of all addresses", size_bytes,
                 start.value);
@@ -84,7 +92,7 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
   const Va end = start + size_bytes;
   for (Va at = start; at < end;) {
     const PageEntry entry = space.entry(at);
-    if (entry.tag() != PageEntry::Mapped) [[unlikely]]
+    if (entry.tag() != where) [[unlikely]]
       return forward(hole(space, start, size_bytes, at, parameter));
     const Mapping& mapping = space.live_mapping(entry.mapping());
     if (!pin(mapping)) [[unlikely]] {
@@ -112,6 +120,10 @@ Result<PinnedRange> PinnedRange::take(const AddressSpace& space, Va start, uint6
     range.end_ = std::min(end, mapping_end);
     at = range.end_;
   }
+  if (space.broken().any()) [[unlikely]]
+    if (const auto page = space.broken().meet(start, end))
+      return fail(RuleId::MemoryBroken, parameter, "[{:#x}, {:#x}) touches the broken page of {} at {:#x}",
+                  start.value, end.value, format_bytes(core::kPageBytes), page->value);
   return range;
 }
 

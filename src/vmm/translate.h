@@ -15,8 +15,9 @@ class PinnedRange {
  public:
   // All of [start, start + size_bytes) must be mapped, accessible to the device (a physical number; kNone for
   // the owner alone), and inside one allocation if it was allocated as one. `parameter` names it in messages.
+  // `where` says whether the pages must be here, or another server's.
   static Result<PinnedRange> take(const AddressSpace& space, Va start, uint64_t size_bytes, uint32_t device,
-                                  const char* parameter);
+                                  const char* parameter, PageEntry::Tag where = PageEntry::Mapped);
 
   PinnedRange() = default;
   PinnedRange(PinnedRange&& other) noexcept
@@ -50,6 +51,18 @@ class PinnedRange {
     const uint64_t offset = at.value & (core::kPageBytes - 1);
     return {entry.bank(), entry.page(), offset, std::min(core::kPageBytes - offset, end_ - at)};
   }
+  // One mapping's part of the range, found at `at`, for memory that has no pages here.
+  struct Part {
+    const Mapping* mapping = nullptr;
+    uint64_t offset = 0;  // inside the mapping
+    uint64_t size_bytes = 0;
+  };
+  Part part_at(Va at) const {
+    const Mapping& mapping = space_->live_mapping(space_->entry(at).mapping());
+    const uint64_t offset = at.value - mapping.start.load(std::memory_order_relaxed);
+    return {&mapping, offset,
+            std::min(mapping.size_bytes.load(std::memory_order_relaxed) - offset, end_ - at)};
+  }
 
  private:
   void unpin(Va end);
@@ -75,7 +88,8 @@ inline void unpin(BlockUsers* users) {
   if (users != nullptr) users->counted.fetch_sub(1, std::memory_order_release);
 }
 
-// Whether the mapping's memory may be used by the device, or through its owner.
+// Whether the mapping's memory may be used by the device, or through its owner. Pinned: the bank does not
+// change.
 inline bool may_access(const Mapping& mapping, uint32_t device) {
   const uint64_t devices = mapping.device_access.load(std::memory_order_acquire);
   const uint32_t owner = mapping.bank.load(std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/text.h"
+#include "device/report.h"
 #include "os/memory.h"
 #include "rules/rules.h"
 
@@ -23,9 +24,10 @@ Vmm::Vmm(device::Node& node)
 // -- Reservations
 
 Result<Va> Vmm::reserve(uint64_t size_bytes, Va expected, bool huge_page_flag) {
-  if (size_bytes > device::kLargestReservation)
-    return fail(RuleId::ReserveTooLarge, "size", "asked for {} ({} bytes)", format_bytes(size_bytes),
-                size_bytes);
+  const uint64_t largest = device::largest_reservation(node_.product());
+  if (size_bytes > largest)
+    return fail(RuleId::ReserveTooLarge, "size", "asked for {} ({} bytes), {} takes {}",
+                format_bytes(size_bytes), size_bytes, node_.product().soc_name, format_bytes(largest));
   const uint64_t size = align_up(size_bytes, kPageBytes);
   uint64_t alignment = size > kGiantAlignmentAbove ? kGiantPageBytes : kPageBytes;
   if (expected.value != 0) {
@@ -60,6 +62,7 @@ Result<Va> Vmm::reserve_cross_server(uint64_t size_bytes, Va expected) {
     return fail(RuleId::ReserveNoUcSize, "size", "size is {} bytes at {:#x}", size_bytes, expected.value);
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(index, space_.reserve(size_bytes, kGiantPageBytes, expected));
+  space_.reservation(index)->cross_server = true;
   return Va{space_.reservation(index)->start.load(std::memory_order_relaxed)};
 }
 
@@ -105,6 +108,7 @@ Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemPr
   info.location_type = static_cast<uint8_t>(prop.location.type);
   info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank;
   PLAT_ASSIGN(block, bank->allocate(pages, info));
+  device::HeldBlock held(*bank, block);
   PhysicalHandle handle;
   uint32_t index = 0;
   {
@@ -114,16 +118,15 @@ Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemPr
       physical->block = block;
       physical->size_bytes = size;
       physical->page_bytes = spec.page_bytes;
+      held.keep();
       return handle;
     }
   }
-  bank->release(block);
   return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.live());
 }
 
 Result<> Vmm::free(PhysicalHandle handle) {
-  device::Bank* bank = nullptr;
-  uint32_t block = 0;
+  Leftover leftover;
   {
     const std::lock_guard lock(mutex_);
     PLAT_ASSIGN(index, handles_.find(handle, "handle"));
@@ -133,13 +136,11 @@ Result<> Vmm::free(PhysicalHandle handle) {
                   "handle {:#x} has {} mapping(s) and no other reference left", handle.value,
                   physical.map_references);
     physical.references -= 1;
-    bank = physical.bank;
-    block = physical.block;
     if (physical.references == physical.map_references) withdraw_number(physical);
     if (physical.references > 0) return {};
-    handles_.remove(index);
+    leftover = remove_handle(index);
   }
-  bank->release(block);
+  leftover.give_back();
   return {};
 }
 
@@ -157,26 +158,35 @@ Vmm::Leftover Vmm::drop_reference(uint32_t handle_index) {
   physical.map_references -= 1;
   physical.references -= 1;
   if (physical.references > 0) return {};
-  const Leftover leftover{physical.bank, physical.block};
+  return remove_handle(handle_index);
+}
+
+Vmm::Leftover Vmm::remove_handle(uint32_t handle_index) {
+  Physical& physical = handles_.at(handle_index);
+  Leftover leftover{physical.bank, physical.block, std::move(physical.remote)};
   handles_.remove(handle_index);
   return leftover;
 }
 
 // -- Queries
 
-Result<uint64_t> Vmm::granularity(const aclrtPhysicalMemProp& prop) {
-  PLAT_ASSIGN(spec, resolve(node_, prop));
-  return spec.page_bytes;
-}
+Result<uint64_t> Vmm::granularity(const aclrtPhysicalMemProp& prop) { return page_bytes_of(node_, prop); }
 
 Result<aclrtPhysicalMemProp> Vmm::properties(PhysicalHandle handle) {
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(index, handles_.find(handle, "handle"));
   const Physical& physical = handles_.at(index);
-  const device::HandleRecord& record = physical.bank->ledger().record(physical.block);
   aclrtPhysicalMemProp prop{};
   prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
   prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+  if (physical.remote) {
+    const Remote::Properties far = physical.remote->properties();
+    prop.location.type = far.location;
+    prop.location.id = far.location_id;
+    prop.memAttr = normalised_attribute(far.attribute, far.location);
+    return prop;
+  }
+  const device::HandleRecord& record = physical.bank->ledger().record(physical.block);
   prop.location.type = static_cast<aclrtMemLocationType>(record.location_type);
   prop.location.id = record.location_id;
   if (prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
@@ -190,7 +200,7 @@ Result<aclrtPhysicalMemProp> Vmm::properties(PhysicalHandle handle) {
 Result<PhysicalHandle> Vmm::retain(Va start) {
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(start);
-  const Mapping* mapping = entry.tag() == PageEntry::Mapped ? space_.mapping(entry.mapping()) : nullptr;
+  const Mapping* mapping = entry.has_mapping() ? space_.mapping(entry.mapping()) : nullptr;
   if (mapping == nullptr && space_.reservation_at(start) != kNone)
     return fail(RuleId::RetainUnmapped, "virPtr", "{:#x} is reserved, and nothing is mapped there",
                 start.value);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// vmm/: reservations, physical handles, mappings, access: the seven steps.
+// Vmm: the seven steps.
 //
-//   Reservation   an address range that faults on access; bound to one device by its first mapping
-//   Physical      a handle of this process on a block of the ledger; counted: create, import, retain and map
-//   take one each Mapping       a piece of a reservation that stands for a physical handle; found from any
-//   address without a lock
+// A Reservation is an address range that faults on access; its first mapping binds it to one device. A
+// Physical is a handle of this process on a block of the ledger, and is counted: creating, importing,
+// retaining and mapping take one reference each. A Mapping is a piece of a reservation that stands for a
+// handle; it is found from any address.
 //
-// May include: base, os, core, rules, device. Never prints except through report, never throws across the
-// API. One mutex serialises changes (lock order: Vmm::mutex_ -> Ledger). Look-ups (address_space.h) take no
-// lock.
+// One mutex serialises changes; the ledger's is taken below it. Look-ups (address_space.h) take no lock.
 #pragma once
 
 #include <mutex>
 #include <span>
 
 #include "acl/acl_rt.h"
-#include "device/device.h"
+#include "device/bank.h"
+#include "device/node.h"
 #include "vmm/address_space.h"
 #include "vmm/physical.h"
 
@@ -50,9 +49,27 @@ class Vmm {
   Result<> set_link(PhysicalHandle handle, uint32_t link);
   Result<> map_selected_link(Va target, uint64_t size_bytes, Va source);
 
+  // Starts of the pages of a device that are broken and that work has met. Repaired pages lose what was in
+  // them: all of `pages`, or none when one of them is not among those.
+  std::vector<Va> broken_pages(uint32_t bank);
+  Result<> repair(uint32_t bank, std::span<const Va> pages);
+
+  // Blocks of device memory that this process took itself, mapped or not, each once.
+  struct OwnBlock {
+    uint32_t bank;
+    uint32_t index;  // of the bank's ledger
+    friend auto operator<=>(const OwnBlock&, const OwnBlock&) = default;
+  };
+  std::vector<OwnBlock> own_blocks();
+
   // Takes down all that clients made on a device (or kHostBank): mappings, physical handles, and the
   // reservations that are bound to it; those that are bound to nothing with kNone. Regions of malloc/ stay.
   void release_device(uint32_t bank);
+
+  // Of a mapping of other servers' memory that is pinned.
+  const Remote& remote(const Mapping& mapping) {
+    return *handles_.at(mapping.handle.load(std::memory_order_relaxed)).remote;
+  }
 
   // For share/: the table of handles and the lock that guards it.
   std::mutex& mutex() { return mutex_; }
@@ -73,6 +90,7 @@ class Vmm {
     device::BlockInfo info;
     const SubBlocks* sub_blocks = nullptr;
     MappingKind kind = MappingKind::Region;
+    Va expected;  // where it must lie; 0: anywhere at the alignment
   };
   Result<Region> create_region(const RegionRequest& request);
   // A region over a block that this process already holds (an import); takes over the hold, keeps it on
@@ -86,22 +104,37 @@ class Vmm {
   struct Leftover {
     device::Bank* bank = nullptr;
     uint32_t block = 0;
-    void give_back() const {
-      if (bank != nullptr) bank->release(block);
-    }
+    std::shared_ptr<const Remote> remote;
+    void give_back();
   };
   struct Target {  // of a mapping, resolved and checked
     uint32_t reservation;
     Reservation* range;
   };
   Result<Target> check_map(Va start, uint64_t size_bytes, const Physical& physical);
-  Result<> install(Va start, uint64_t size_bytes, uint32_t reservation, device::Bank& bank, uint32_t block,
-                   MappingKind kind, uint32_t handle_index, bool grant_owner, const SubBlocks* sub_blocks,
-                   uint32_t* mapping_out);
+  // What a mapping is to be. All of it was checked.
+  struct NewMapping {
+    Va start;
+    uint64_t size_bytes;
+    uint32_t reservation;
+    device::Bank& bank;
+    uint32_t block;  // of the bank's ledger
+    MappingKind kind = MappingKind::Client;
+    uint32_t handle = kNone;  // of a Client mapping
+    bool grant_owner = true;  // the bank's device, or the host, may use it
+    uint64_t granted = 0;     // and these devices, if the owner may
+    const SubBlocks* sub_blocks = nullptr;
+  };
+  // Its index. What can still fail leaves nothing behind.
+  Result<uint32_t> install(const NewMapping& wanted);
+  Result<> install_remote(Va start, uint64_t size_bytes, uint32_t reservation, const Physical& physical,
+                          uint32_t handle_index, bool grant_owner);
+  Result<uint32_t> new_mapping();
   Result<> uninstall(uint32_t mapping_index);
   Result<Leftover> unmap_locked(Va start);
   Result<> expose_to_host(Mapping& mapping);
   Leftover drop_reference(uint32_t handle_index);
+  Leftover remove_handle(uint32_t handle_index);
   static void withdraw_number(Physical& physical);
 
   device::Node& node_;

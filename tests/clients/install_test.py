@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import zipfile
 
@@ -119,6 +120,8 @@ def test_the_places_in_which_vendor_builds_look(tree, tmp_path):
             assert (tree / root / part / "include/acl/acl.h").exists()
             assert (tree / root / part / "lib64/stub/libascendcl.so").exists()
     assert "Version=" in (tree / "version.info").read_text()
+    for root in ".", "latest":
+        assert "Version=" in (tree / root / "share/info/runtime/version.info").read_text()
     # As the samples say it in their CMakeLists.txt and run scripts.
     script = (f'. "$ASCEND_HOME_PATH/bin/setenv.bash" && cc {HERE}/client.c -I"$DDK_PATH/runtime/include" -L"$NPU_HOST_LIB" -lascendcl'
               f" -o {tmp_path}/client && {tmp_path}/client")
@@ -141,7 +144,7 @@ def test_the_command_is_documented_where_only_the_tree_is(tree):
     assert "VMM-Map-offset-zero" in run(tree / "bin/plat", "rules", "VMM-Map-offset-zero", cwd="/")
 
 
-@pytest.mark.parametrize("words, wanted", [("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices"}),
+@pytest.mark.parametrize("words, wanted", [("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices", "--device-numbers"}),
                                            ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"})])
 def test_bash_completes(tree, words, wanted):
     script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=({words}); '
@@ -277,6 +280,7 @@ def site(tree, tmp_path_factory):
     # Unlike shutil, this keeps what may be executed so.
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.infolist():
+            assert stat.S_ISREG(entry.external_attr >> 16), "pip makes nothing else executable"
             os.chmod(archive.extract(entry, folder / "site"), entry.external_attr >> 16)
     return folder / "site"
 

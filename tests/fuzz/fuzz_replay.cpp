@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/replay_run.h"
+#include "replay/run.h"
 #include "unit/inspect/trace_bytes.h"
 
 using namespace plat::replay;

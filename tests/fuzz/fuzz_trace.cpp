@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "inspect/check/checker.h"
-#include "inspect/check/told.h"
+#include "inspect/check/formatter.h"
 #include "unit/inspect/trace_bytes.h"
 
 using namespace plat::inspect;
@@ -28,8 +28,8 @@ void read_all(const std::vector<uint8_t>& bytes) {
   std::vector<Json> findings;
   for (const Finding& finding : checker.findings()) findings.push_back(to_json(finding, symbols));
   for (const Json& finding : findings) to_text(finding, 4);
-  to_sarif(findings);
-  to_junit(findings);
+  to_sarif(findings, "1");
+  to_junit(findings, "t");
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looking into a process that was started without the recorder, through the mstx broker."""
+import array
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import termios
 import time
 
 from command import PLAT, run
@@ -140,6 +143,23 @@ def test_a_killed_look_leaves_no_file(tmp_path):
         assert top.stdout.readline()
         end(top, signal.SIGKILL)
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_look_whose_output_nobody_reads_can_be_ended():
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        top = subprocess.Popen([PLAT, "top", "--json", "--pid", str(program.pid), "--wait", "120", "--interval", "0.05"],
+                               stdout=subprocess.PIPE)
+        fcntl.fcntl(top.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        queued = array.array("i", [0])
+        until = time.monotonic() + 120
+        while queued[0] < 4096:  # until there is no room for more
+            assert time.monotonic() < until and top.poll() is None
+            fcntl.ioctl(top.stdout, termios.FIONREAD, queued)
+        while top.poll() is None:
+            assert time.monotonic() < until
+            top.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        top.stdout.close()
 
 
 def test_who_cannot_be_looked_into_is_said(tmp_path):

@@ -8,11 +8,12 @@ import pickletools
 import pytest
 
 from command import run
+from wire import fields
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
 STACKS_PROGRAM = os.environ["PLAT_STACKS_PROGRAM"]
 POOL_PROGRAM = os.environ["PLAT_POOL_PROGRAM"]
-FORMATS = ["folded", "speedscope", "snapshot", "heaptrack"]
+FORMATS = ["folded", "speedscope", "snapshot", "heaptrack", "perfetto"]
 
 
 def record(folder, *program, stacks="fp"):
@@ -169,3 +170,77 @@ def test_wrong_requests_are_refused(tmp_path):
     assert run("export", "nothing", trace, "-o", tmp_path / "f").returncode == 2
     assert run("export", "folded", "/no/such/trace", "-o", tmp_path / "f").returncode == 2
     assert not (tmp_path / "f").exists()
+
+
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+
+
+class Perfetto:
+    """A trace of Perfetto: tracks by uuid, events in their order."""
+
+    def __init__(self, data):
+        packets = [fields(packet) for packet in fields(data)[1]]
+        assert all(packet[10] == [1] for packet in packets), "one sequence"
+        assert packets[0][13] == [1]
+        self.tracks = {}
+        for packet in packets:
+            for descriptor in packet.get(60, []):
+                track = fields(descriptor)
+                assert track[1][0] not in self.tracks, "a track is described once"
+                self.tracks[track[1][0]] = track
+        self.events = [(packet[8][0], fields(packet[11][0])) for packet in packets if 11 in packet]
+        assert [time for time, _ in self.events] == sorted(time for time, _ in self.events)
+
+    def name(self, event):
+        return self.tracks[event[11][0]].get(2, [b""])[0].decode()
+
+    def slices(self, name):
+        return [event for _, event in self.events if event[9] == [BEGIN] and self.name(event) == name]
+
+
+def annotations(event):
+    said = [fields(one) for one in event.get(4, [])]
+    return {one[10][0].decode(): (one.get(3) or one.get(6) or one.get(7))[0] for one in said}
+
+
+def test_perfetto_slices_nest_and_counters_end_where_the_report_does(tmp_path):
+    trace = record(tmp_path, POOL_PROGRAM)
+    made, report = Perfetto(export("perfetto", trace)), report_of(trace)
+    depth, values, most = {}, {}, {}
+    for _, event in made.events:
+        [track], [kind] = event[11], event[9]
+        assert track in made.tracks
+        if kind in (BEGIN, END):
+            depth[track] = depth.get(track, 0) + (1 if kind == BEGIN else -1)
+            assert 0 <= depth[track] <= 1, "lives are on lanes of their own"
+        elif kind == COUNTER:
+            values[made.name(event)] = event[30][0]
+            most[made.name(event)] = max(most.get(made.name(event), 0), event[30][0])
+    assert values["device memory in use"] == report["live_bytes"]
+    assert most["device memory in use"] == report["peak_bytes"]
+    assert most["pool 'plat_pool_tensors' in use"] <= most["pool 'plat_pool_tensors' taken from the device"]
+    assert all(count == 0 for count in depth.values()), "everything was given back"
+
+
+def test_perfetto_blocks_have_stacks_bytes_and_flows(tmp_path):
+    trace = record(tmp_path, PROGRAM, "order_by_event")
+    made = Perfetto(export("perfetto", trace))
+    blocks = made.slices("device memory")
+    assert blocks and sum(annotations(block)["bytes"] for block in blocks) > 0
+    for block in blocks:
+        frames = [fields(frame) for frame in fields(block[55][0])[1]]
+        assert frames[0][1][0].decode().startswith("main"), "outermost first"
+        assert all(frame[3][0] > 0 for frame in frames)
+    born = {flow for block in blocks for flow in block[47]}
+    copies = [event for _, event in made.events if event.get(22) == [b"copy"]]
+    assert copies and {flow for copy in copies for flow in copy.get(47, [])} & born
+    assert {made.name(event) for event in copies} >= {made.tracks[event[11][0]].get(2, [b""])[0].decode() for event in copies}
+    ended = {flow for _, event in made.events for flow in event.get(48, [])}
+    assert ended <= born | {flow for block in made.slices("blocks of pool ''") for flow in block[47]}
+
+
+def test_perfetto_has_marks_and_ranges(tmp_path):
+    made = Perfetto(export("perfetto", record(tmp_path, PROGRAM, "growth")))
+    marks = [event for _, event in made.events if event[9] == [INSTANT] and event.get(22) == [b"mstx"]]
+    assert [mark[23][0] for mark in marks] == [b"step"] * 6
+    assert all(4 in made.tracks[mark[11][0]] for mark in marks), "on the track of their thread"

@@ -97,7 +97,21 @@ void add_leak_programs(Programs& all) {
   all["leak_heap"] = [] {
     Device device;
     heap(block(4096), 4096);
-    std::_Exit(0);  // nothing takes back what the device would
+  };
+  // A pool that lives as long as its process.
+  all["heap_lives_on"] = [] {
+    MUST(aclInit(nullptr));
+    MUST(aclrtSetDevice(0));
+    static Mapped mapped(2);
+    unregister(region(heap(mapped.address, 2 * Mapped::kPage), mapped.address, 256));
+  };
+  all["leak_pool_region"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    const auto pool = heap(memory, 4096);
+    region(pool, memory, 256);
+    mstxMemHeapUnregister(nullptr, pool);
+    MUST(aclrtFree(memory));
   };
   all["all_given_back"] = [] {
     Device device;

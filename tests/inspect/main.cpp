@@ -7,9 +7,11 @@ int main(int argc, char** argv) {
   programs::add_memory_programs(all);
   programs::add_pool_programs(all);
   programs::add_stream_programs(all);
+  programs::add_race_programs(all);
   programs::add_leak_programs(all);
   programs::add_share_programs(all);
   programs::add_dialect_programs(all);
+  programs::add_heard_programs(all);
   programs::add_process_programs(all);
   const auto chosen = all.find(argc > 1 ? argv[1] : "");
   if (chosen == all.end()) {

@@ -240,6 +240,34 @@ void add_memory_programs(Programs& all) {
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
   };
+  all["rule_copy_kind"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    void* host = nullptr;
+    MUST(aclrtMallocHost(&host, 4096));
+    aclrtMemcpy(memory, 4096, host, 4096, ACL_MEMCPY_DEVICE_TO_HOST);  // the wrong way round
+    MUST(aclrtMemcpy(host, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_HOST));
+    MUST(aclrtFreeHost(host));
+    MUST(aclrtFree(memory));
+  };
+  all["copy_kinds"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    void* host = nullptr;
+    MUST(aclrtMallocHost(&host, 4096));
+    MUST(aclrtMemcpy(memory, 4096, host, 4096, ACL_MEMCPY_HOST_TO_DEVICE));
+    MUST(aclrtMemcpy(memory + 2048, 2048, memory, 2048, ACL_MEMCPY_DEVICE_TO_DEVICE));
+    MUST(aclrtMemcpy(host, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_HOST));
+    MUST(aclrtMemcpy(host, 2048, static_cast<char*>(host) + 2048, 2048, ACL_MEMCPY_HOST_TO_HOST));
+    MUST(aclrtFreeHost(host));
+    MUST(aclrtFree(memory));
+  };
+  all["rule_copy_overlap"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    aclrtMemcpy(memory + 1024, 2048, memory, 2048, ACL_MEMCPY_DEVICE_TO_DEVICE);
+    MUST(aclrtFree(memory));
+  };
   all["host_to_host"] = [] {
     Device device;
     std::vector<char> source(4096, 1), target(4096);

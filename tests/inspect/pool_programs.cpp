@@ -12,7 +12,7 @@ struct Pool {
   char* memory = block(4096);
   mstxMemHeapHandle_t handle = heap(memory, 4096);
   ~Pool() {
-    if (handle != nullptr) mstxMemHeapUnregister(nullptr, handle);
+    if (handle != nullptr) end_heap(handle);
     MUST(aclrtFree(memory));
   }
 };
@@ -24,7 +24,7 @@ void use_heap_over_two_mappings(void (*use)(const Mapped& mapped)) {
   const auto handle = heap(mapped.address, 2 * Mapped::kPage);
   region(handle, mapped.at(Mapped::kPage - 4096), 8192);
   use(mapped);
-  mstxMemHeapUnregister(nullptr, handle);
+  end_heap(handle);
   mapped.release();
 }
 
@@ -152,7 +152,7 @@ void add_pool_programs(Programs& all) {
     const auto handle = heap(memory, 4096);
     region(handle, memory, 256);
     read(memory, 64);
-    mstxMemHeapUnregister(nullptr, handle);
+    end_heap(handle);
     MUST(aclrtFree(memory));
   };
   all["s13_many_mappings"] = [] {
@@ -195,9 +195,55 @@ void add_pool_programs(Programs& all) {
   };
   all["region_overlap"] = [] {
     Pool pool;
-    region(pool.handle, pool.memory, 256);
-    region(pool.handle, pool.memory + 128, 256);
+    const auto first = region(pool.handle, pool.memory, 256);
+    const auto second = region(pool.handle, pool.memory + 128, 256);
+    MUST(write(pool.memory, 256));  // nothing more is said about either
+    MUST(read(pool.memory + 128, 256));
+    unregister(first);
+    MUST(write(pool.memory + 128, 256));
+    unregister(second);
   };
+  all["region_twice"] = [] {
+    Pool pool;
+    mstx_words::region(pool.handle, pool.memory, 256);
+    MUST(write(pool.memory, 256));
+    mstx_words::region(pool.handle, pool.memory, 256);
+    MUST(read(pool.memory, 256));
+    unregister_at(pool.memory);
+    MUST(read(pool.memory, 256));
+    unregister_at(pool.memory);
+  };
+  all["region_of_other_domain"] = [] {
+    Pool pool;
+    const auto other = mstxDomainCreateA("other");
+    const auto handle = region(pool.handle, pool.memory, 256);
+    mstx_words::unregister(mstx_words::by_handle(handle), other);
+    unregister(handle);
+    mstxDomainDestroy(other);
+  };
+  all["heap_of_other_domain"] = [] {
+    Pool pool;
+    const auto other = mstxDomainCreateA("other");
+    mstxMemHeapUnregister(other, pool.handle);
+    pool.handle = nullptr;
+    mstxDomainDestroy(other);
+  };
+  all["region_of_own_domain"] = [] {
+    Device device;
+    const auto own = mstxDomainCreateA("own");
+    char* const memory = block(4096);
+    const auto pool = heap(memory, 4096, own);
+    unregister(region(pool, memory, 256, own), own);
+    mstxMemHeapUnregister(own, pool);
+    mstxDomainDestroy(own);
+    MUST(aclrtFree(memory));
+  };
+  all["heap_twice"] = [] { register_two_heaps(0); };
+  all["range_open"] = [] {
+    mstxRangeStartA("step", nullptr);
+    mstxRangeEnd(mstxRangeStartA("inner", nullptr));
+  };
+  all["range_ended"] = [] { mstxRangeEnd(mstxRangeStartA("step", nullptr)); };
   all["heap_overlap"] = [] { register_two_heaps(2048); };
   all["heaps_touch"] = [] { register_two_heaps(4096); };
   all["rule_block_start"] = [] {

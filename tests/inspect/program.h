@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -85,8 +86,34 @@ struct Mapped {
 };
 
 using mstx_words::heap;
-using mstx_words::region;
+// Regions that the program has told of, each with its heap.
+struct Regions {
+  std::mutex mutex;
+  std::map<mstxMemRegionHandle_t, mstxMemHeapHandle_t> heaps;
+};
+inline Regions& regions() {
+  static Regions all;
+  return all;
+}
+inline mstxMemRegionHandle_t region(mstxMemHeapHandle_t heap, const void* start, size_t size,
+                                    mstxDomainHandle_t domain = nullptr) {
+  const auto handle = mstx_words::region(heap, start, size, domain);
+  const std::lock_guard lock(regions().mutex);
+  if (handle != nullptr && heap != nullptr) regions().heaps[handle] = heap;
+  return handle;
+}
+// With the regions in it that still live.
+inline void end_heap(mstxMemHeapHandle_t heap, mstxDomainHandle_t domain = nullptr) {
+  const std::lock_guard lock(regions().mutex);
+  for (const auto& [handle, home] : regions().heaps)
+    if (home == heap) mstx_words::unregister(mstx_words::by_handle(handle), domain);
+  mstxMemHeapUnregister(domain, heap);
+}
 inline void unregister(mstxMemRegionHandle_t handle, mstxDomainHandle_t domain = nullptr) {
+  {
+    const std::lock_guard lock(regions().mutex);
+    regions().heaps.erase(handle);
+  }
   mstx_words::unregister(mstx_words::by_handle(handle), domain);
 }
 inline void unregister_at(const void* pointer, mstxDomainHandle_t domain = nullptr) {
@@ -100,9 +127,11 @@ using Programs = std::map<std::string, void (*)()>;
 void add_memory_programs(Programs& programs);
 void add_pool_programs(Programs& programs);
 void add_stream_programs(Programs& programs);
+void add_race_programs(Programs& programs);
 void add_leak_programs(Programs& programs);
 void add_share_programs(Programs& programs);
 void add_dialect_programs(Programs& programs);
+void add_heard_programs(Programs& programs);
 void add_process_programs(Programs& programs);
 
 }  // namespace programs

@@ -71,7 +71,7 @@ def test_a_small_file_is_not_unpacked_without_end(tmp_path):
 def test_a_pickle_that_cannot_be_read_has_a_reason(tmp_path):
     deep = 1_000_000
     for content, reason in [(b"\x80\x04.", "holds nothing"), (b"\x80\x04]", "has no end"),
-                            (b"\x80\x04" + b"]" * deep + b"a" * (deep - 1) + b".", "no device_traces")]:
+                            (b"\x80\x04" + b"]" * deep + b"a" * (deep - 1) + b".", "neither device_traces nor segments")]:
         path = tmp_path / "snapshot.pickle"
         path.write_bytes(content)
         done = run("replay", path)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from command import run
+from page import data_of, lives_of
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
 
@@ -15,11 +16,6 @@ def record(folder, name, stacks="fp"):
     trace = folder / f"{name}.trace"
     assert run("record", "-o", trace, "--stacks", stacks, "--", PROGRAM, name).returncode == 0
     return trace
-
-
-def data_of(page):
-    """The reports that a page carries."""
-    return json.loads(re.search(r"^const reports = (.*);$", page, re.MULTILINE).group(1))
 
 
 def test_growth_from_mark_to_mark_is_reported(tmp_path):
@@ -41,34 +37,93 @@ def test_the_page_needs_nothing_but_itself(tmp_path):
     page = page_file.read_text()
     assert not re.search(r"https?://|<link|<img|@import|url\(|\bsrc=|fetch\(|XMLHttpRequest", page)
     assert "prefers-color-scheme: dark" in page
-    report = data_of(page)[0]
+    process = data_of(page)[0]["process"]
     in_terminal = json.loads(run("report", "--json", trace).stdout)[0]
-    assert report["peak_bytes"] == in_terminal["peak_bytes"] == 4096
+    assert process["peak"] == in_terminal["peak_bytes"] == 4096
+    assert process["events"] == in_terminal["events"]
+    assert process["left"] == in_terminal["live_bytes"]
 
 
-def test_the_page_has_the_map_at_the_peak(tmp_path):
+def test_the_page_has_every_life(tmp_path):
     page = tmp_path / "r.html"
     run("report", "--html", page, record(tmp_path, "s13_many_mappings"))
-    report = data_of(page.read_text())[0]
-    reservation = next(m for m in report["maps_at_peak"] if m["kind"] == "reservation")
-    assert reservation["bytes"] == 3 << 21  # two mappings and a hole; the second came after the peak was reached
-    assert reservation["pieces"][0][:2] == [0, 2 << 20]
-    owner = report["at_peak"][reservation["pieces"][0][2]]
-    assert owner["kind"] == "mapping" and owner["site"]["call"] == "aclrtMapMem"
+    trace = data_of(page.read_text())[0]
+    [reservation] = lives_of(trace, "reservation")
+    assert trace["life.size"][reservation] == 3 << 21  # two mappings and a hole
+    mappings = lives_of(trace, "mapping")
+    assert [trace["life.start"][one] - trace["life.start"][reservation] for one in mappings] == [0, 2 << 20]
+    for mapping in mappings:
+        handle = trace["life.parent"][mapping] - 1
+        assert trace["kinds"][trace["life.kind"][handle]] == "physical handle"
+        assert trace["life.start"][handle] == trace["life.start"][mapping], "a handle is where it was mapped first"
+        assert trace["ops"][trace["life.bornOp"][mapping]] == "aclrtMapMem"
+
+
+def test_steps_of_the_page_add_up(tmp_path):
+    """Births and deaths in order: each life is born once, dies at most once, and the sum is that of the report."""
+    page = tmp_path / "r.html"
+    for name in ["growth", "peak", "s10_left", "s13_many_mappings"]:
+        run("report", "--html", page, record(tmp_path, name))
+        trace = data_of(page.read_text())[0]
+        alive, total, most, last = set(), 0, 0, 0
+        for step in trace["step.life"]:
+            life, birth = step // 2, step % 2 == 1
+            at = trace["life.born"][life] if birth else trace["life.died"][life]
+            assert at >= last
+            last = at
+            assert (life not in alive) == birth
+            (alive.add if birth else alive.remove)(life)
+            if trace["life.flags"][life] & 1:
+                total += trace["life.size"][life] if birth else -trace["life.size"][life]
+                most = max(most, total)
+        assert (most, total) == (trace["process"]["peak"], trace["process"]["left"])
+        assert alive == {life for life, died in enumerate(trace["life.died"]) if died < 0}
+
+
+def test_findings_of_the_page_lead_to_their_block(tmp_path):
+    page = tmp_path / "r.html"
+    trace_file = record(tmp_path, "s10_left")
+    run("report", "--html", page, trace_file)
+    trace = data_of(page.read_text())[0]
+    checked = [json.loads(line) for line in run("check", "--json", trace_file).stdout.splitlines()]
+    assert [finding["rule"] for finding in trace["findings"]] == [one["rule"] for one in checked if "rule" in one]
+    leak = next(finding for finding in trace["findings"] if finding["rule"].startswith("INSP-Leak-"))
+    [block] = leak["lives"]
+    assert trace["life.size"][block] == 4096
+    taken_back = trace["ops"][trace["life.diedOp"][block]].startswith(("aclFinalize", "aclrtResetDevice"))
+    assert trace["life.died"][block] < 0 or taken_back, "freed by nobody"
+    frames = [trace["frames"][f][0] for f in trace["stack.frames"]]
+    assert any("main" in frame for frame in frames)
+
+
+def test_ranges_marks_and_streams_are_on_the_page(tmp_path):
+    page = tmp_path / "r.html"
+    run("report", "--html", page, record(tmp_path, "growth"))
+    trace = data_of(page.read_text())[0]
+    assert [trace["texts"][text] for text in trace["mark.text"]] == ["step"] * 6
+    [line] = [line for line in trace["growth"] if line["kind"] == "device block"]
+    assert (line["firstCount"], line["lastCount"], line["neverStops"]) == (1, 6, True)
+    run("report", "--html", page, record(tmp_path, "order_by_event"))
+    trace = data_of(page.read_text())[0]
+    calls = [trace["ops"][op] for op in trace["work.op"]]
+    assert "aclrtStreamWaitEvent" in calls and "aclrtRecordEvent" in calls
+    assert all(to >= from_ for from_, to in zip(trace["work.from"], trace["work.to"]))
+    writes = [size for size, write in zip(trace["touch.size"], trace["touch.write"]) if write]
+    assert sum(writes) == trace["process"]["copied"] > 0
 
 
 def test_names_cannot_break_out_of_the_page(tmp_path):
     page = tmp_path / "r.html"
     run("report", "--html", page, record(tmp_path, "odd_names"))
     text = page.read_text()
-    assert text.count("</script>") == 1
-    assert any(mark["text"] == "</script><b>" for mark in data_of(text)[0]["marks"])
+    assert "</script><b>" not in text
+    assert "</script><b>" in data_of(text)[0]["texts"]
 
 
 def test_several_processes_are_on_one_page(tmp_path):
     page = tmp_path / "r.html"
     run("report", "--html", page, record(tmp_path, "peak"), record(tmp_path, "growth"))
-    assert [report["peak_bytes"] for report in data_of(page.read_text())] == [6 << 20, 6 * 4096]
+    assert [trace["process"]["peak"] for trace in data_of(page.read_text())] == [6 << 20, 6 * 4096]
 
 
 def test_wrong_requests_are_refused(tmp_path):

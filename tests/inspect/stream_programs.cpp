@@ -114,7 +114,7 @@ void add_stream_programs(Programs& all) {
     region(pool, memory, 4096);
     Streams::fill(memory, streams.second);
     MUST(aclrtSynchronizeDevice());
-    mstxMemHeapUnregister(nullptr, pool);
+    end_heap(pool);
     MUST(aclrtFree(memory));
   };
   all["order_reuse_ordered"] = [] {
@@ -131,7 +131,7 @@ void add_stream_programs(Programs& all) {
     streams.order(streams.first, streams.second);
     Streams::fill(memory, streams.second);
     MUST(aclrtSynchronizeDevice());
-    mstxMemHeapUnregister(nullptr, pool);
+    end_heap(pool);
     MUST(aclrtFree(memory));
   };
 }

@@ -48,6 +48,17 @@ def test_a_trace_that_was_cut_is_read_as_far_as_it_goes(trace, tmp_path):
         assert done.returncode in (0, 1) and set(rules_of(done)) <= {"INSP-Leak-device-block"}
 
 
+def test_a_trace_is_the_same_on_a_machine_with_larger_pages(tmp_path):
+    """Chunks of a trace begin in the middle of such a page."""
+    findings = []
+    for size in "4096", "65536":
+        path = tmp_path / size
+        assert run("record", "-o", path, "--", PROGRAM, "leak_device_block", env=os.environ | {"PLAT_PAGE_BYTES": size}).returncode == 0
+        assert (path.stat().st_size - 4096) % 65536 == 0
+        findings.append(rules_of(run("check", "--json", path)))
+    assert findings[0] == findings[1] == ["INSP-Leak-device-block"]
+
+
 @pytest.mark.parametrize("option", ["--log-file", "--junit", "--sarif"])
 def test_places_that_cannot_be_written_are_refused_before_the_program_runs(option, tmp_path):
     ran = tmp_path / "ran"

@@ -46,6 +46,8 @@ struct Place {
 struct Thread {
   Program program;
   View view;
+  View released;      // by a fence: goes with every later store
+  View offered;       // with relaxed loads: a fence takes it
   uint64_t seen = 0;  // a digest of all that it has read: with the program, its whole state
   bool ended = false;
   ucontext_t context{};
@@ -152,6 +154,8 @@ class World {
       digest.add(thread->seen);
       digest.add(thread->ended);
       digest.add(thread->view);
+      digest.add(thread->released);
+      digest.add(thread->offered);
     }
     for (const Place& place : places_) {
       digest.add(place.history.size());
@@ -185,12 +189,17 @@ uint64_t saw(Thread& thread, uint64_t value) {
   return value;
 }
 
+void take(Thread& thread, const Message& message, Order order) {
+  acquires(order) ? thread.view.take(message.view) : thread.offered.take(message.view);
+}
+
 void put(uint32_t place, Thread& thread, uint64_t value, Order order, const View* sequence) {
   Place& at = world().place(place);
   const auto index = static_cast<uint8_t>(at.history.size());
   thread.view.at[place] = index;
   Message message{value, {}};
   message.view.at[place] = index;
+  message.view.take(thread.released);
   if (releases(order)) message.view.take(thread.view);
   if (sequence != nullptr) message.view.take(*sequence);  // an exchange goes on with the release it read
   at.history.push_back(message);
@@ -203,7 +212,7 @@ uint64_t change(uint32_t place, Order order, Change change) {
   Thread& thread = world().step();
   const Message last = world().place(place).history.back();
   thread.view.at[place] = static_cast<uint8_t>(world().place(place).history.size() - 1);
-  if (acquires(order)) thread.view.take(last.view);
+  take(thread, last, order);
   uint64_t value = last.value;
   if (change(value)) put(place, thread, value, order, &last.view);
   return saw(thread, last.value);
@@ -224,7 +233,7 @@ uint64_t Atomic::load(Order order) const {
   const auto index = static_cast<uint8_t>(newest - world().choose(newest - oldest + 1u));
   thread.view.at[place_] = index;
   const Message& message = at.history[index];
-  if (acquires(order)) thread.view.take(message.view);
+  take(thread, message, order);
   return saw(thread, message.value);
 }
 
@@ -275,6 +284,13 @@ void Plain::write() {
     if (std::max(at.writes[i], at.reads[i]) > thread.view.at[kMaxPlaces + i])
       expect(false, "a thread writes what another uses");
   at.writes[world().current()] = ++thread.view.at[kMaxPlaces + world().current()];
+}
+
+void fence(Order order) {
+  Thread& thread = world().step();
+  if (acquires(order)) thread.view.take(thread.offered);
+  if (releases(order)) thread.released = thread.view;
+  saw(thread, 0);
 }
 
 void process_barrier() {

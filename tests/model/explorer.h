@@ -54,6 +54,10 @@ class Plain {
   uint32_t place_;
 };
 
+// std::atomic_thread_fence, release and acquire: what the thread has seen goes with its later stores, and
+// what came with its earlier loads is seen from here on.
+void fence(Order order);
+
 // What membarrier does: every thread passes a full barrier at some moment between its begin and its end.
 void process_barrier();
 

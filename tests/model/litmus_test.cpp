@@ -73,6 +73,42 @@ TEST(Litmus, MessagePassing) {
   EXPECT_FALSE(message_passes(kRelease, kRelaxed));
 }
 
+// The same by fences; one that is not there lets the message overtake what it is about.
+bool message_passes_by_fences(bool release, bool acquire) {
+  return holds([=](std::shared_ptr<Words> w) {
+    return std::vector<Program>{[=] {
+                                  w->data.write();
+                                  if (release) fence(kRelease);
+                                  w->x.store(1, kRelaxed);
+                                },
+                                [=] {
+                                  if (w->x.load(kRelaxed) != 1) return;
+                                  if (acquire) fence(kAcquire);
+                                  w->data.read();
+                                }};
+  });
+}
+
+TEST(Litmus, Fences) {
+  EXPECT_TRUE(message_passes_by_fences(true, true));
+  EXPECT_FALSE(message_passes_by_fences(false, true));
+  EXPECT_FALSE(message_passes_by_fences(true, false));
+}
+
+// A release says nothing of the stores behind it: they may be seen first.
+TEST(Litmus, AReleaseDoesNotKeepLaterStoresBack) {
+  EXPECT_FALSE(holds([](std::shared_ptr<Words> w) {
+    return std::vector<Program>{[=] {
+                                  w->x.store(1, kSequential);
+                                  w->y.store(1, kRelaxed);
+                                },
+                                [=] {
+                                  if (w->y.load(kAcquire) == 1)
+                                    expect(w->x.load(kAcquire) == 1, "the later one first");
+                                }};
+  }));
+}
+
 // A relaxed exchange in between goes on with the release; a relaxed store does not.
 bool release_goes_on(bool exchange) {
   return holds([=](std::shared_ptr<Words> w) {

@@ -225,6 +225,7 @@ def test_settings_lists_every_setting(machine):
     (["run", "--product", "a9", "--", "true"], "there are a2, a3"),
     (["run", "--devices", "0", "--", "true"], "between 1 and 64"),
     (["run", "--rule", "VMM-Map-offset-zero=off", "--", "true"], "cannot be relaxed"),
+    (["run", "--rule", "INSP-Leak-stream=off", "--", "true"], "--suppressions"),
     (["run", "--no-such", "--", "true"], "plat run --help"),
     (["info", "--node", "a/b"], "letters, digits"),
     (["inform"], "plat --help"),
@@ -262,8 +263,25 @@ def test_rules_can_be_asked_by_code_and_by_beginning(machine):
     assert "VMM-Reserve-largest" in machine.plat("rules", "207001").stdout
     by_beginning = machine.plat("rules", "VMM-Unmap").stdout
     assert "VMM-Unmap-idle" in by_beginning and "VMM-Map-" not in by_beginning
+
+
+def test_rules_are_listed_by_chapter(machine):
+    lines = machine.plat("rules").stdout.splitlines()
+    chapter_of = {}
+    for line in lines:
+        if line and line[0].isupper() and "-" not in line.split()[0]:
+            chapter = line
+        chapter_of[line.split(" ")[0]] = chapter
+    assert chapter_of["VMM-Map-offset-zero"] == "Virtual memory"
+    assert chapter_of["INSP-Leak-stream"].startswith("Found: ")
+    assert len(set(chapter_of.values())) < 20
+
+
+def test_an_unknown_rule_gets_the_nearest_ones(machine):
+    done = machine.plat("rules", "VMM-Map-ofset-zer")
+    assert done.returncode == 1 and "did you mean VMM-Map-offset-zero" in done.stderr
     done = machine.plat("rules", "no-such-rule")
-    assert done.returncode == 1 and "plat rules" in done.stderr
+    assert done.returncode == 1 and "did you mean" not in done.stderr and "plat rules" in done.stderr
 
 
 def test_the_pages_in_docs_are_those_of_the_book(machine, tmp_path):
@@ -273,11 +291,12 @@ def test_the_pages_in_docs_are_those_of_the_book(machine, tmp_path):
     assert {p.name: p.read_text() for p in committed.iterdir()} == {p.name: p.read_text() for p in tmp_path.iterdir()}
 
 
-def test_markdown_removes_pages_of_rules_that_are_gone(machine, tmp_path):
-    (tmp_path / "VMM-Gone.md").write_text("# VMM-Gone\n\nA rule of old.\n")
+def test_markdown_removes_pages_of_chapters_that_are_gone(machine, tmp_path):
+    machine.plat("rules", "--markdown", str(tmp_path))
+    (tmp_path / "gone.md").write_text((tmp_path / "vmm.md").read_text())
     (tmp_path / "notes.md").write_text("my own\n")
     machine.plat("rules", "--markdown", str(tmp_path))
-    assert not (tmp_path / "VMM-Gone.md").exists() and (tmp_path / "notes.md").exists()
+    assert not (tmp_path / "gone.md").exists() and (tmp_path / "notes.md").exists()
 
 
 # clean

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host touches device memory: the program stops with a report; everybody else's faults stay theirs.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <setjmp.h>
@@ -9,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "base/units.h"
 #include "support/directory.h"
@@ -66,6 +68,14 @@ TEST(HostFault, ReadOfMappedMemoryIsExplained) {
   EXPECT_NE(ending.output.find("offset 4711 of the mapping of 2097152 bytes"), std::string::npos)
       << ending.output;
   EXPECT_NE(ending.output.find("Stack:"), std::string::npos) << ending.output;
+  // Function, file and line, where there is something to read them with; nothing of what printed them.
+#ifndef __SANITIZE_THREAD__  // which would report the child that looks them up
+  if (dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr)
+    EXPECT_NE(ending.output.find("fault_test.cpp:"), std::string::npos) << ending.output;
+#else
+  EXPECT_EQ(ending.output.find("WARNING: ThreadSanitizer"), std::string::npos) << ending.output;
+#endif
+  EXPECT_EQ(ending.output.find("print_stack"), std::string::npos) << ending.output;
 }
 
 TEST(HostFault, WriteOfReservedMemoryIsExplained) {
@@ -92,6 +102,70 @@ TEST(HostFault, BlockInsideSharedPagesIsNamed) {
   // 100 bytes, rounded to 32 and padded by 32.
   EXPECT_NE(ending.output.find("offset 7 of the allocation of 160 bytes"), std::string::npos)
       << ending.output;
+}
+
+// Small blocks share pages that stay; a large one takes its addresses with it; page-locked memory is the
+// host's.
+TEST(HostFault, FreedMemorySaysWhoFreedIt) {
+  const Ending small = run([] {
+    aclrtSetDevice(0);
+    void* block = nullptr;
+    aclrtMalloc(&block, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    aclrtFree(block);
+    (void)static_cast<volatile char*>(block)[7];
+  });
+  EXPECT_TRUE(stopped(small)) << small.status;
+  EXPECT_NE(small.output.find("VMM-Host-dereference"), std::string::npos) << small.output;
+  EXPECT_NE(small.output.find("offset 7 of the block of 100 bytes"), std::string::npos) << small.output;
+  EXPECT_NE(small.output.find("that aclrtFree freed, the last that was freed\n"), std::string::npos)
+      << small.output;
+  EXPECT_NE(small.output.find("PLAT_STACKS=1"), std::string::npos) << small.output;
+
+  const Ending large = run([] {
+    setenv("PLAT_STACKS", "1", 1);
+    aclrtSetDevice(0);
+    void* blocks[3] = {};
+    for (void*& block : blocks) aclrtMalloc(&block, 4_MiB, ACL_MEM_MALLOC_HUGE_ONLY);
+    for (void* block : blocks) aclrtFree(block);
+    static_cast<volatile char*>(blocks[0])[9] = 1;
+  });
+  EXPECT_TRUE(stopped(large)) << large.status;
+  EXPECT_NE(large.output.find("write device address"), std::string::npos) << large.output;
+  EXPECT_NE(large.output.find("offset 9 of the block of 4194304 bytes"), std::string::npos) << large.output;
+  EXPECT_NE(large.output.find("that aclrtFree freed, 2 frees ago\n"), std::string::npos) << large.output;
+  EXPECT_NE(large.output.find("Freed at:"), std::string::npos) << large.output;
+
+  const Ending pinned = run([] {
+    aclrtSetDevice(0);
+    void* block = nullptr;
+    aclrtMallocHost(&block, 1000);
+    std::thread([&] {
+      aclrtSetDevice(0);
+      aclrtFreeHost(block);
+    }).join();
+    (void)static_cast<volatile char*>(block)[3];
+  });
+  EXPECT_TRUE(stopped(pinned)) << pinned.status;
+  EXPECT_NE(pinned.output.find("read page-locked memory that was freed"), std::string::npos) << pinned.output;
+  EXPECT_NE(pinned.output.find("offset 3 of the block of 1000 bytes"), std::string::npos) << pinned.output;
+  EXPECT_NE(pinned.output.find("that aclrtFreeHost freed in thread "), std::string::npos) << pinned.output;
+}
+
+// The place has an owner again: what it was before is of no interest.
+TEST(HostFault, MemoryThatWasAllocatedAgainIsNotCalledFreed) {
+  const Ending ending = run([] {
+    aclrtSetDevice(0);
+    void* block = nullptr;
+    aclrtMalloc(&block, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    aclrtFree(block);
+    void* again = nullptr;
+    aclrtMalloc(&again, 100, ACL_MEM_MALLOC_NORMAL_ONLY);
+    if (again == block) (void)static_cast<volatile char*>(again)[7];
+    _exit(77);
+  });
+  EXPECT_TRUE(stopped(ending)) << ending.status;
+  EXPECT_NE(ending.output.find("offset 7 of the allocation of"), std::string::npos) << ending.output;
+  EXPECT_EQ(ending.output.find("freed"), std::string::npos) << ending.output;
 }
 
 TEST(HostFault, PageBesideTheBlocksIsNotCalledAllocated) {

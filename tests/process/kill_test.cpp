@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: a process that dies at any instruction gives back all it held, and nothing else is disturbed.
 // Method: four workers use one device without end. Half of them die at a random place inside the library
-// (SIGKILL to themselves in the middle of a change), half are killed from outside at a random moment. After
+// (SIGKILL to themselves in the middle of a change), half are killed from outside, at a random moment or a
+// random number of instructions after they took a lock. After
 // each death the others stop between two calls and report what they hold; the ledger must agree with itself,
 // with each of them, and hold nothing of the dead. Contents are tagged: nobody's may change, and new memory
 // must be zero. KILLS=n sets how many deaths (2000; 300 where a sanitizer slows each down), SEED=n the seed.
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -20,6 +22,7 @@
 #include "device/bank.h"
 #include "device/node.h"
 #include "process/kill_board.h"
+#include "process/kill_steps.h"
 
 namespace plat::kill_test {
 namespace {
@@ -31,8 +34,7 @@ uint64_t number_from(const char* name, uint64_t otherwise) {
 
 class Supervisor {
  public:
-  Supervisor()
-      : seed_(number_from("SEED", 1)), random_(seed_), node_name_("kill-" + std::to_string(getpid())) {
+  Supervisor() : seed_(number_from("SEED", 1)), random_(seed_), node_name_(new_name()) {
     printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     board_path_ = "/dev/shm/" + node_name_ + ".board";
     const int fd = open(board_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -52,6 +54,12 @@ class Supervisor {
     unlink(board_path_.c_str());
     unlink(node_->control_path(0).c_str());
     unlink(node_->control_path(device::kHostBank).c_str());
+  }
+
+  // In namespaces of their own many processes have the same pid.
+  static std::string new_name() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    return "kill-" + std::to_string(getpid()) + "-" + std::to_string(now % 1'000'000'000);
   }
 
   device::Ledger& ledger(uint32_t number = 0) {
@@ -93,6 +101,11 @@ class Supervisor {
       ADD_FAILURE() << "unknown child " << pid;
       return 0;
     }
+    if (random_() % 6 == 0)
+      if (const auto status = kill_inside_lock(pids_[victim], random_() % 3000)) {
+        ++killed_in_lock_;
+        return died(victim, *status);
+      }
     usleep(static_cast<unsigned>(random_() % 8000));
     kill(pids_[victim], SIGKILL);
     int status = 0;
@@ -148,8 +161,8 @@ class Supervisor {
       EXPECT_EQ(worker.corruptions, 0u);
       EXPECT_EQ(worker.surprises, 0u) << worker.first_surprise;
     }
-    printf("%llu calls, %u died inside the library\n", static_cast<unsigned long long>(operations),
-           died_inside_);
+    printf("%llu calls, %u died inside the library, %u at some step inside a lock\n",
+           static_cast<unsigned long long>(operations), died_inside_, killed_in_lock_);
     EXPECT_GT(operations, 0u);
     EXPECT_GT(died_inside_, 0u) << "no crash point was reached: the test proves nothing";
   }
@@ -177,6 +190,7 @@ class Supervisor {
   pid_t pids_[kWorkers] = {};
   bool crashes_itself_[kWorkers] = {};
   unsigned died_inside_ = 0;
+  unsigned killed_in_lock_ = 0;
 };
 
 TEST(Kill, NothingIsLostWhereverAProcessDies) {

@@ -12,15 +12,17 @@
 namespace plat::rule_test {
 namespace {
 
+// Memory, 8192 bytes each on the device, page-locked and ordinary (host), and a stream; to() copies there
+// from host.
 struct Buffers : Memory {
   void* device = nullptr;
   void* pinned = nullptr;
   std::vector<char> host = std::vector<char>(8192, 1);
   aclrtStream stream = nullptr;
   Buffers() {
-    EXPECT_OK(aclrtMalloc(&device, 8192, ACL_MEM_MALLOC_HUGE_FIRST));
-    EXPECT_OK(aclrtMallocHost(&pinned, 8192));
-    EXPECT_OK(aclrtCreateStream(&stream));
+    EXPECT_READY(aclrtMalloc(&device, 8192, ACL_MEM_MALLOC_HUGE_FIRST));
+    EXPECT_READY(aclrtMallocHost(&pinned, 8192));
+    EXPECT_READY(aclrtCreateStream(&stream));
   }
   aclError to(void* target, size_t size) {
     return aclrtMemcpy(target, size, host.data(), size, ACL_MEMCPY_HOST_TO_DEVICE);
@@ -318,6 +320,7 @@ RULE_KEPT(Copy2dInDevice) {
 }
 
 // A batch of equal entries to the device, with one attribute.
+// Buffers, and a batch of copies of 16 bytes each from pinned to device; run() is aclrtMemcpyBatch.
 struct Batch : Buffers {
   std::vector<void*> dsts, srcs;
   std::vector<size_t> rooms, sizes;

@@ -218,8 +218,13 @@ RULE_BROKEN(ProductSupport, {"PLAT_PRODUCT", "200i-a2-rc"}) {
   EXPECT_BREAKS(aclrtMapMem(&va, 2_MiB, 0, &handle, 0));
 }
 RULE_KEPT(ProductSupport, {"PLAT_PRODUCT", "200i-a2"}) {
-  Memory m;
-  m.map();
+  void* va = nullptr;
+  aclrtDrvMemHandle handle = nullptr;
+  aclrtPhysicalMemProp prop = device_prop();
+  EXPECT_OK(aclrtSetDevice(0));
+  EXPECT_OK(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 0));
+  EXPECT_OK(aclrtMallocPhysical(&handle, 2_MiB, &prop, 0));
+  EXPECT_OK(aclrtMapMem(va, 2_MiB, 0, handle, 0));
 }
 TEST(Products, RefuseWhatTheyLack) {
   rule_under_test() = RuleId::ProductSupport;

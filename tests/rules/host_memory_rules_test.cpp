@@ -157,10 +157,12 @@ RULE_BROKEN(HostRegisterType) {
   Device d;
   void* view = nullptr;
   EXPECT_BREAKS(aclrtHostRegister(page(), 4096, static_cast<aclrtHostRegisterType>(2), &view));
+  EXPECT_BREAKS(aclrtHostRegister(page(), 4096, static_cast<aclrtHostRegisterType>(14), &view));
 }
 RULE_KEPT(HostRegisterType) {
   Device d;
   void* view = nullptr;
+  EXPECT_OK(aclrtHostRegister(page(), 4096, static_cast<aclrtHostRegisterType>(12), &view));
   EXPECT_OK(aclrtHostRegister(page(), 4096, ACL_HOST_REGISTER_MAPPED, &view));
 }
 
@@ -178,11 +180,51 @@ RULE_BROKEN(HostRegisterAligned) {
   Device d;
   void* view = nullptr;
   EXPECT_BREAKS(aclrtHostRegister(offset(page(), 64), 4096, ACL_HOST_REGISTER_MAPPED, &view));
+  for (const uint32_t flag : {ACL_HOST_REG_MAPPED, ACL_HOST_REG_IOMEMORY, ACL_HOST_REG_READONLY})
+    EXPECT_BREAKS(aclrtHostRegisterV2(offset(page(), 64), 64, flag | ACL_HOST_REG_PINNED));
 }
 RULE_KEPT(HostRegisterAligned) {
   Device d;
   void* view = nullptr;
   EXPECT_OK(aclrtHostRegister(page(), 100, ACL_HOST_REGISTER_MAPPED, &view));
+  EXPECT_OK(aclrtHostRegisterV2(offset(page(), 64), 64, ACL_HOST_REG_PINNED));  // no page is mapped
+}
+TEST(HostRegister, AlignsToThePagesOfTheSystem) {
+  rule_under_test() = RuleId::HostRegisterAligned;
+  run({{"PLAT_PAGE_BYTES", "65536"}}, [] {
+    Device d;
+    void* view = nullptr;
+    auto* memory = static_cast<char*>(
+        mmap(nullptr, 256_KiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char* aligned = memory + (64_KiB - reinterpret_cast<uintptr_t>(memory) % 64_KiB);
+    EXPECT_BREAKS(aclrtHostRegister(aligned + 4096, 4096, ACL_HOST_REGISTER_MAPPED, &view));
+    EXPECT_OK(aclrtHostRegister(aligned, 4096, ACL_HOST_REGISTER_MAPPED, &view));
+  });
+}
+TEST(HostRegister, ChecksInOrder) {
+  run({}, [] {
+    Device d;
+    void* view = nullptr;
+    void* host = page();
+    std::thread([&] {
+      EXPECT_EQ(aclrtHostRegister(offset(host, 1), 4096, static_cast<aclrtHostRegisterType>(2), &view),
+                207000);
+      EXPECT_EQ(aclrtHostRegister(offset(host, 1), 4096, ACL_HOST_REGISTER_MAPPED, &view), 107002);
+      EXPECT_EQ(aclrtHostRegisterV2(offset(host, 1), 4096, ACL_HOST_REG_MAPPED), 107002);
+    }).join();
+    EXPECT_OK(aclrtHostRegisterV2(host, 4096, ACL_HOST_REG_MAPPED));
+    EXPECT_EQ(aclrtHostRegisterV2(offset(host, 1), 64, ACL_HOST_REG_MAPPED), 507910);  // before its alignment
+  });
+}
+
+RULE_BROKEN(HostCapabilityEngine) {
+  aclrtHostMemMapCapability capability{};
+  EXPECT_BREAKS(aclrtHostMemMapCapabilities(0, static_cast<aclrtHacType>(10), &capability));
+  EXPECT_EQ(aclrtHostMemMapCapabilities(99, static_cast<aclrtHacType>(10), &capability), 107001);
+}
+RULE_KEPT(HostCapabilityEngine) {
+  aclrtHostMemMapCapability capability{};
+  EXPECT_OK(aclrtHostMemMapCapabilities(0, ACL_RT_HAC_TYPE_CCU, &capability));
 }
 
 RULE_BROKEN(HostRegisterOverlap) {

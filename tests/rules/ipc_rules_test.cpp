@@ -4,7 +4,9 @@
 
 #include <cstring>
 #include <memory>
+#include <thread>
 
+#include "device/super_pod.h"
 #include "rules/memory_fixture.h"
 #include "support/peer.h"
 
@@ -62,7 +64,16 @@ RULE_BROKEN(IpcArguments) {
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 4096, key, sizeof key, 2));
   int32_t pid = 1;
   EXPECT_BREAKS(aclrtIpcMemSetImportPid(key, &pid, 0));
+  EXPECT_BREAKS(aclrtIpcMemSetImportPid(key, &pid, size_t{1} << 31));  // negative as the driver sees it
   EXPECT_BREAKS(aclrtIpcMemImportByKey(&pointer, key, 2));
+  aclrtServerPid nobody{0, nullptr, 1};
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(nullptr, &nobody, 1));
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key, nullptr, 1));
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key, &nobody, 0));
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key, &nobody, 1));
+  EXPECT_BREAKS(aclrtIpcMemSetAttr(nullptr, ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0));
+  EXPECT_BREAKS(aclrtIpcMemSetAttr(key, static_cast<aclrtIpcMemAttrType>(1), 0));
+  EXPECT_BREAKS(aclrtIpcMemSetAttr(key, ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 4));
 }
 RULE_KEPT(IpcArguments) {
   EXPECT_OK(aclrtSetDevice(0));
@@ -75,7 +86,12 @@ RULE_BROKEN(IpcMemory) {
   char key[kKeyBytes] = {};
   int on_stack = 0;
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(&on_stack, 4, key, sizeof key, 0));
-  EXPECT_BREAKS(aclrtIpcMemGetExportKey(m.va, 2_MiB, key, sizeof key, 0));  // by its handle instead
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(offset(m.va, 2_MiB), 2_MiB, key, sizeof key, 0));  // not mapped
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(m.va, 2_MiB + 1, key, sizeof key, 0));
+  uint64_t number = 0;
+  EXPECT_OK(aclrtMemExportToShareableHandle(m.handle, ACL_MEM_HANDLE_TYPE_NONE, 0, &number));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(m.va, 2_MiB, key, sizeof key, 0));  // shared by its handle
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer_of(Va{UINT64_MAX - 4095}), 64, key, sizeof key, 0));
   void* pointer = block(4096);
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 1_MiB, key, sizeof key, 0));
   EXPECT_OK(aclrtFree(pointer));
@@ -84,7 +100,112 @@ RULE_BROKEN(IpcMemory) {
 RULE_KEPT(IpcMemory) {
   EXPECT_OK(aclrtSetDevice(0));
   export_key(block(6_MiB), 6_MiB);
-  export_key(offset(block(4096), 512), 1024);
+  export_key(block(3000), 4096);  // the rest of its page is the block's too
+}
+
+RULE_BROKEN(IpcAligned) {
+  Memory m;
+  m.map();
+  char key[kKeyBytes] = {};
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(offset(m.va, 4096), 4096, key, sizeof key, 0));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(offset(block(4096), 512), 1024, key, sizeof key, 0));
+  EXPECT_BREAKS(aclrtIpcMemGetExportKey(offset(block(6_MiB), 4096), 4096, key, sizeof key, 0));
+  EXPECT_EQ(key[0], 0);
+}
+RULE_KEPT(IpcAligned) {
+  EXPECT_OK(aclrtSetDevice(0));
+  export_key(offset(block(6_MiB), 2_MiB), 100);  // the length needs no alignment
+  export_key(offset(block(12000), 4096), 4096);  // small pages
+}
+
+// Mapped memory of a handle has a key like a block of aclrtMalloc, as long as the handle is not shared.
+TEST(IpcMapping, IsReachedByKeyFromAnotherProcess) {
+  run({ON_SHARED_MACHINE}, [] {
+    Peer exporter([](Channel& channel) {
+      EXPECT_OK(aclrtSetDevice(0));
+      void* va = reserve(8_MiB);
+      aclrtDrvMemHandle handle = physical(4_MiB);
+      EXPECT_OK(aclrtMapMem(offset(va, 2_MiB), 4_MiB, 0, handle, 0));
+      fill(offset(va, 2_MiB), 4_MiB, 7);
+      channel.send_text(export_key(offset(va, 4_MiB), 1_MiB, kEverybody));
+      channel.receive();
+      channel.send(static_cast<unsigned char>(byte_at(va, 4_MiB + 5)));
+      // Unmapped and freed here, it lives on where it was imported; the key opens nothing new.
+      EXPECT_OK(aclrtUnmapMem(offset(va, 2_MiB)));
+      EXPECT_OK(aclrtFreePhysical(handle));
+      channel.send(0);
+      channel.receive();
+    });
+    EXPECT_OK(aclrtSetDevice(0));
+    const std::string key = exporter.channel().receive_text();
+    char* imported = nullptr;
+    EXPECT_OK(aclrtIpcMemImportByKey(reinterpret_cast<void**>(&imported), key.c_str(), 0));
+    EXPECT_EQ(byte_at(imported, 1_MiB - 1), 7);
+    fill(imported + 5, 1, 9);
+    char beyond = 0;
+    EXPECT_NE(aclrtMemcpy(&beyond, 1, imported + 1_MiB, 1, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    exporter.channel().send(0);
+    EXPECT_EQ(exporter.channel().receive(), 9u);
+    exporter.channel().receive();
+    EXPECT_EQ(byte_at(imported, 5), 9);
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+    size_t free_bytes = 0, total_bytes = 0;
+    EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+    EXPECT_EQ(free_bytes, total_bytes);
+    EXPECT_EQ(aclrtIpcMemImportByKey(reinterpret_cast<void**>(&imported), key.c_str(), 0), 107017);
+    exporter.channel().send(0);
+    EXPECT_TRUE(exporter.join());
+  });
+}
+
+// What is asked first, where several things are wrong.
+TEST(IpcOrder, ContextComesAfterArgumentsAndBeforeTheRest) {
+  run({}, [] {
+    EXPECT_OK(aclrtSetDevice(0));
+    void* pointer = block(4096);
+    const std::string key = export_key(pointer, 4096);
+    std::thread([&] {  // without a context
+      char out[kKeyBytes] = {};
+      int32_t pid = 1;
+      aclrtServerPid server{0, &pid, 1};
+      EXPECT_EQ(aclrtIpcMemGetExportKey(nullptr, 0, out, 0, 2), 100000);
+      EXPECT_EQ(aclrtIpcMemGetExportKey(pointer, 4096, out, 0, 0), 107000);
+      EXPECT_EQ(aclrtIpcMemGetExportKey(pointer, 4096, out, 64, 0), 107002);
+      EXPECT_EQ(aclrtIpcMemSetImportPid(key.c_str(), &pid, 0), 107000);
+      EXPECT_EQ(aclrtIpcMemSetImportPid("no key", &pid, 1), 107002);
+      EXPECT_EQ(aclrtIpcMemImportPidInterServer(key.c_str(), &server, 1), 107002);
+      EXPECT_EQ(aclrtIpcMemImportByKey(&pointer, key.c_str(), 2), 107000);
+      EXPECT_EQ(aclrtIpcMemImportByKey(&pointer, key.c_str(), 0), 107002);
+      EXPECT_EQ(aclrtIpcMemClose(nullptr), 100000);
+      EXPECT_EQ(aclrtIpcMemClose(key.c_str()), 107002);
+    })
+        .join();
+    char out[kKeyBytes] = {};
+    int local = 0;
+    EXPECT_EQ(aclrtIpcMemGetExportKey(&local, 4, out, 64, 0), 107000);
+    EXPECT_EQ(aclrtIpcMemGetExportKey(&local, 4, out, 65, 0), 507899);
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+  });
+}
+
+// A key that only had its link chosen here is closed without effect on anybody.
+TEST(IpcAttribute, IsEndedByCloseWithoutAnImport) {
+  run({ON_SHARED_MACHINE, {"PLAT_PRODUCT", "a3"}}, [] {
+    Peer exporter(exporter_of(4096, kEverybody));
+    EXPECT_OK(aclrtSetDevice(0));
+    const std::string key = exporter.channel().receive_text();
+    EXPECT_EQ(aclrtIpcMemClose(key.c_str()), 107017);
+    EXPECT_OK(aclrtIpcMemSetAttr(key.c_str(), ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 1));
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+    EXPECT_EQ(aclrtIpcMemClose(key.c_str()), 107017);
+    void* imported = nullptr;
+    EXPECT_OK(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+    EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+    exporter.channel().send(0);
+    EXPECT_EQ(exporter.channel().receive(), 7u);
+    exporter.channel().send(0);
+    EXPECT_TRUE(exporter.join());
+  });
 }
 
 RULE_BROKEN(IpcUnknown) {
@@ -237,6 +358,7 @@ RULE_BROKEN(HostTouch) {
     static_cast<volatile char*>(m.va)[0] = 1;
   });
   EXPECT_FALSE(toucher.join());
+  broken_without_a_call();
 }
 RULE_KEPT(HostTouch, {"PLAT_HOST_ACCESS", "allow"}) {
   Memory m;
@@ -249,19 +371,35 @@ RULE_BROKEN(IpcServers, {"PLAT_PRODUCT", "a3"}) {
   EXPECT_OK(aclrtSetDevice(0));
   const std::string key = export_key(block(4096), 4096);
   int32_t pid = 1;
-  aclrtServerPid server{0, &pid, 1};
-  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key.c_str(), &server, 1));
+  aclrtServerPid servers[2] = {{device::super_device_id(0, 1), &pid, 1},
+                               {device::super_device_id(3, 0), &pid, 1}};
+  EXPECT_BREAKS(aclrtIpcMemImportPidInterServer(key.c_str(), servers, 2));
 }
-RULE_KEPT(IpcServers) {
+RULE_KEPT(IpcServers, ON_SHARED_MACHINE, {"PLAT_PRODUCT", "a3"}, {"PLAT_SERVER", "4"}) {
+  Peer importer([](Channel& channel) {
+    EXPECT_OK(aclrtSetDevice(0));
+    int32_t pid = 0;
+    EXPECT_OK(aclrtDeviceGetBareTgid(&pid));
+    channel.send(static_cast<uint64_t>(pid));
+    const std::string key = channel.receive_text();
+    void* imported = nullptr;
+    EXPECT_OK(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+  });
   EXPECT_OK(aclrtSetDevice(0));
   const std::string key = export_key(block(4096), 4096);
-  int32_t pid = 1;
-  EXPECT_OK(aclrtIpcMemSetImportPid(key.c_str(), &pid, 1));
+  int32_t pids[2] = {1, static_cast<int32_t>(importer.channel().receive())};
+  // The number of an entry is cut to 31 bits.
+  aclrtServerPid server{device::super_device_id(4, 0), pids, (size_t{1} << 31) + 2};
+  EXPECT_OK(aclrtIpcMemImportPidInterServer(key.c_str(), &server, 1));
+  importer.channel().send_text(key);
+  EXPECT_TRUE(importer.join());
 }
 
 void expect_link_hint(bool known, const std::string& key, uint64_t link) {
   EXPECT_EQ(aclrtIpcMemSetAttr(key.c_str(), ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, link),
-            known ? ACL_SUCCESS : ACL_ERROR_RT_LINK_TYPE_NOT_SUPPORTED)
+            known      ? ACL_SUCCESS
+            : link > 3 ? ACL_ERROR_RT_PARAM_INVALID
+                       : ACL_ERROR_RT_LINK_TYPE_NOT_SUPPORTED)
       << link;
 }
 TEST(IpcAttribute, TakesTheLinksOfTheProduct) {
@@ -274,7 +412,7 @@ TEST(IpcAttribute, TakesTheLinksOfTheProduct) {
                              (product == std::string("950") && (link == 2 || link == 3)),
                          key, link);
       EXPECT_EQ(aclrtIpcMemSetAttr(key.c_str(), static_cast<aclrtIpcMemAttrType>(1), 0),
-                ACL_ERROR_INVALID_PARAM);
+                ACL_ERROR_RT_PARAM_INVALID);
       EXPECT_NE(aclrtIpcMemSetAttr("no such key", ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0), ACL_SUCCESS);
     });
   }

@@ -6,6 +6,7 @@
 
 namespace plat::rule_test {
 
+// Memory of a device, in huge pages; all else is 0.
 inline aclrtPhysicalMemProp device_prop(uint32_t device = 0, aclrtMemAttr attribute = ACL_HBM_MEM_HUGE) {
   aclrtPhysicalMemProp prop{};
   prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
@@ -16,35 +17,41 @@ inline aclrtPhysicalMemProp device_prop(uint32_t device = 0, aclrtMemAttr attrib
   return prop;
 }
 
+// What aclrtReserveMemAddress gives.
 inline void* reserve(size_t size, void* expected = nullptr) {
   void* va = nullptr;
   EXPECT_OK(aclrtReserveMemAddress(&va, size, 0, expected, 0));
   return va;
 }
 
+// What aclrtMallocPhysical gives.
 inline aclrtDrvMemHandle physical(size_t size, aclrtPhysicalMemProp prop = device_prop()) {
   aclrtDrvMemHandle handle = nullptr;
   EXPECT_OK(aclrtMallocPhysical(&handle, size, &prop, 0));
   return handle;
 }
 
+// The address so many bytes further on.
 inline char* offset(void* base, size_t bytes) { return static_cast<char*>(base) + bytes; }
 
+// What aclrtMalloc gives.
 inline void* malloc_device(size_t size = 4096) {
   void* block = nullptr;
   EXPECT_OK(aclrtMalloc(&block, size, ACL_MEM_MALLOC_HUGE_FIRST));
   return block;
 }
 
-// Device 0 and 1 open, 16 MiB reserved, a handle of 2 MiB.
+// Devices 0 and 1 are open, 16 MiB are reserved at va, handle is 2 MiB of physical memory; map() maps it
+// there.
 struct Memory {
   void* va = nullptr;
   aclrtDrvMemHandle handle = nullptr;
   Memory() {
-    EXPECT_OK(aclrtSetDevice(1));
-    EXPECT_OK(aclrtSetDevice(0));
-    va = reserve(16_MiB);
-    handle = physical(2_MiB);
+    const aclrtPhysicalMemProp prop = device_prop();
+    EXPECT_READY(aclrtSetDevice(1));
+    EXPECT_READY(aclrtSetDevice(0));
+    EXPECT_READY(aclrtReserveMemAddress(&va, 16_MiB, 0, nullptr, 0));
+    EXPECT_READY(aclrtMallocPhysical(&handle, 2_MiB, &prop, 0));
   }
   void map() { EXPECT_OK(aclrtMapMem(va, 2_MiB, 0, handle, 0)); }
 };

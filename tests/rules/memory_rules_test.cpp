@@ -28,7 +28,8 @@ RULE_BROKEN(MallocOverflow) {
 }
 RULE_KEPT(MallocOverflow) {
   Device d;
-  malloc_device(1_MiB);
+  void* block = nullptr;
+  EXPECT_OK(aclrtMalloc(&block, 1_MiB, ACL_MEM_MALLOC_HUGE_FIRST));
 }
 
 RULE_BROKEN(MallocLargest) {
@@ -36,9 +37,11 @@ RULE_BROKEN(MallocLargest) {
   void* block = nullptr;
   EXPECT_BREAKS(aclrtMalloc(&block, 129_GiB, ACL_MEM_MALLOC_HUGE_FIRST));
 }
-RULE_KEPT(MallocLargest) {
+RULE_KEPT(MallocLargest, {"PLAT_CAPACITY", "130GiB"}) {
   Device d;
-  malloc_device(32_MiB);
+  void* block = nullptr;
+  EXPECT_OK(aclrtMalloc(&block, 127_GiB, ACL_MEM_MALLOC_HUGE_FIRST));  // nothing is taken until it is written
+  EXPECT_OK(aclrtFree(block));
 }
 
 RULE_BROKEN(MallocConfig) {
@@ -165,6 +168,26 @@ RULE_BROKEN(MemTypeMask) {
   uint32_t result = 0;
   EXPECT_BREAKS(aclrtCheckMemType(&block, 1, ACL_RT_MEM_TYPE_RSVD, &result, 0));
 }
+RULE_BROKEN(MemTypeArguments) {
+  Device d;
+  void* block = malloc_device();
+  uint32_t result = 7;
+  EXPECT_BREAKS(aclrtCheckMemType(&block, 0, ACL_RT_MEM_TYPE_DEV, &result, 0));
+  EXPECT_EQ(result, 0u);  // written before all else
+  EXPECT_BREAKS(aclrtCheckMemType(&block, 1, ACL_RT_MEM_TYPE_DEV, &result, 1));
+  EXPECT_BREAKS(aclrtCheckMemType(&block, 0, ACL_RT_MEM_TYPE_RSVD, &result, 0));
+}
+RULE_KEPT(MemTypeArguments) {
+  Device d;
+  void* block = malloc_device();
+  uint32_t result = 7;
+  EXPECT_OK(aclrtCheckMemType(&block, 1, 0, &result, 0));  // no kind at all: nothing is of it
+  EXPECT_EQ(result, 0u);
+  EXPECT_OK(aclrtCheckMemType(&block, 1, 0x20, &result, 0));
+  EXPECT_EQ(result, 0u);
+  EXPECT_OK(aclrtCheckMemType(&block, 1, 0x20 | ACL_RT_MEM_TYPE_DEV, &result, 0));
+  EXPECT_EQ(result, 1u);
+}
 RULE_KEPT(MemTypeMask) {
   Device d;
   void* blocks[2] = {malloc_device(), nullptr};
@@ -197,6 +220,15 @@ RULE_BROKEN(PointerUnmapped) {
   Memory m;
   aclrtPtrAttributes attributes{};
   EXPECT_BREAKS(aclrtPointerGetAttributes(m.va, &attributes));
+  void* kept = malloc_device();
+  void* small = malloc_device();
+  void* large = malloc_device(6_MiB);
+  EXPECT_OK(aclrtFree(small));  // its page is free, others of the region are not
+  EXPECT_OK(aclrtFree(large));
+  EXPECT_BREAKS(aclrtPointerGetAttributes(small, &attributes));
+  EXPECT_BREAKS(aclrtPointerGetAttributes(large, &attributes));
+  EXPECT_BREAKS(aclrtPointerGetAttributes(pointer_of(Va{22_TiB}), &attributes));
+  EXPECT_OK(aclrtPointerGetAttributes(kept, &attributes));
 }
 RULE_KEPT(PointerUnmapped) {
   Memory m;
@@ -212,6 +244,24 @@ RULE_KEPT(PointerUnmapped) {
   EXPECT_OK(aclrtMallocHost(&pinned, 100));
   EXPECT_OK(aclrtPointerGetAttributes(offset(pinned, 50), &attributes));
   EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_HOST);
+}
+
+RULE_BROKEN(PointerNoDevice) {
+  int local = 0;
+  aclrtPtrAttributes attributes{};
+  EXPECT_BREAKS(aclrtPointerGetAttributes(&local, &attributes));
+}
+RULE_KEPT(PointerNoDevice) {
+  int local = 0;
+  aclrtPtrAttributes attributes{};
+  EXPECT_OK(aclrtSetDevice(0));
+  EXPECT_OK(aclrtPointerGetAttributes(&local, &attributes));
+  EXPECT_OK(aclrtResetDevice(0));
+  std::thread([&] {
+    EXPECT_OK(aclrtPointerGetAttributes(&local, &attributes));
+  }).join();  // no context needed
+  EXPECT_EQ(attributes.location.type, ACL_MEM_LOCATION_TYPE_UNREGISTERED);
+  EXPECT_EQ(attributes.location.id, 0u);
 }
 
 RULE_BROKEN(AddressRangeArguments) {

@@ -7,6 +7,7 @@
 
 namespace plat::rule_test {
 
+// A pool of device 0, with its largest size.
 inline aclrtMemPoolProps pool_props(size_t max_size = 0) {
   aclrtMemPoolProps props{};
   props.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
@@ -14,13 +15,14 @@ inline aclrtMemPoolProps pool_props(size_t max_size = 0) {
   return props;
 }
 
+// A device, a stream and a pool of 8 MiB; malloc() is aclrtMemPoolMallocAsync.
 struct PoolFixture : Memory {
   aclrtMemPool pool = nullptr;
   aclrtStream stream = nullptr;
   explicit PoolFixture(size_t max_size = 8_MiB) {
     const aclrtMemPoolProps props = pool_props(max_size);
-    EXPECT_OK(aclrtMemPoolCreate(&pool, &props));
-    EXPECT_OK(aclrtCreateStream(&stream));
+    EXPECT_READY(aclrtMemPoolCreate(&pool, &props));
+    EXPECT_READY(aclrtCreateStream(&stream));
   }
   void* malloc(size_t size) {
     void* block = nullptr;

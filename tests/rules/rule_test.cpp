@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/rule_test.h"
 
+#include <gtest/gtest-spi.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <cstring>
+#include <mutex>
+#include <sstream>
 
 #include "device/node.h"
+#include "os/file.h"
+#include "rules/memory_fixture.h"
 
 namespace plat::rule_test {
 
@@ -21,11 +28,44 @@ RuleId& rule_under_test() {
   return rule;
 }
 
-void run(const Settings& settings, const std::function<void()>& body) {
+namespace {
+
+// What the body asserts is written here, a line each, also by processes that it starts.
+int notes_fd = -1;
+
+void note(char kind, const std::string& text) {
+  static std::mutex mutex;             // bodies have threads
+  static std::set<std::string> noted;  // of a loop the first is enough
+  const std::lock_guard lock(mutex);
+  const std::string line = kind + text + "\n";
+  if (notes_fd >= 0 && noted.insert(line).second)
+    EXPECT_EQ(write(notes_fd, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+}
+
+Asserted read_notes(int fd) {
+  Asserted asserted;
+  std::string text;
+  char buffer[4096];
+  lseek(fd, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, got);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line[0] == 'b')
+      asserted.breaking_calls.insert(line.substr(1));
+    else
+      ++asserted.kept;
+  return asserted;
+}
+
+}  // namespace
+
+Asserted run(const Settings& settings, const std::function<void()>& body) {
+  const os::Fd notes(memfd_create("asserted", MFD_CLOEXEC));
+  notes_fd = notes.get();
   const std::string shared = "rules-" + std::to_string(getpid());
   fflush(nullptr);
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
+  EXPECT_GE(child, 0);
   if (child == 0) {
     setenv("PLAT_NODE", "private", 1);
     setenv("PLAT_DEVICES", "2", 0);
@@ -41,11 +81,23 @@ void run(const Settings& settings, const std::function<void()>& body) {
     _exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(waitpid(child, &status, 0), child);
   for (const auto& file : {"-dev0", "-dev1", "-host"})
     unlink((device::Node::default_directory() + "/" + shared + file).c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
       << "the test's process failed, status " << status;
+  notes_fd = -1;
+  return read_notes(notes.get());
+}
+
+void run_test(RuleId rule, Side side, const Settings& settings, const std::function<void()>& body) {
+  rule_under_test() = rule;
+  const Asserted asserted = run(settings, body);
+  if (side == Side::Kept) {
+    EXPECT_GT(asserted.kept, 0u) << "the test keeps nothing: it calls nothing beyond its fixture";
+    return;
+  }
+  EXPECT_FALSE(asserted.breaking_calls.empty()) << "the test breaks nothing";
 }
 
 void expect_breaks(aclError code, const char* expression, const char* file, int line) {
@@ -59,14 +111,31 @@ void expect_breaks(aclError code, const char* expression, const char* file, int 
                                << rule.name << "\n  message: " << message;
   if (message.find(rule.fix) == std::string::npos)
     ADD_FAILURE_AT(file, line) << "the message does not say what to do: " << message;
+  // NAME function(parameter): ...
+  const size_t begin = std::min(std::strlen(rule.name) + 1, message.size());
+  note('b', message.substr(begin, message.find('(') - begin));
 }
 
-void expect_ok(aclError code, const char* expression, const char* file, int line) {
+void expect_ok(aclError code, const char* expression, const char* file, int line, bool prepares) {
   if (code != ACL_SUCCESS)
     ADD_FAILURE_AT(file, line) << expression << "\n  returned " << code << ": " << aclGetRecentErrMsg();
+  if (!prepares) note('k', expression);
 }
 
+void broken_without_a_call() { note('b', ""); }
+
 namespace {
+
+TEST(RuleTest, FailsWithoutAssertionsOfItsOwn) {
+  const auto nothing = [] {};
+  const auto no_more_than_its_fixture = [] { Memory m; };
+  EXPECT_NONFATAL_FAILURE(run_test(RuleId::ArgNull, Side::Broken, {}, nothing), "breaks nothing");
+  EXPECT_NONFATAL_FAILURE(run_test(RuleId::ArgNull, Side::Broken, {}, no_more_than_its_fixture),
+                          "breaks nothing");
+  EXPECT_NONFATAL_FAILURE(run_test(RuleId::ArgNull, Side::Kept, {}, nothing), "keeps nothing");
+  EXPECT_NONFATAL_FAILURE(run_test(RuleId::ArgNull, Side::Kept, {}, no_more_than_its_fixture),
+                          "keeps nothing");
+}
 
 // The book and the tests are held against each other: a rule without both of its tests fails here.
 TEST(RuleBook, EveryRuleIsBrokenOnceAndKeptOnce) {
@@ -74,7 +143,7 @@ TEST(RuleBook, EveryRuleIsBrokenOnceAndKeptOnce) {
   for (const Registered& test : registry()) tested[test.rule].insert(test.side);
   for (const rules::Rule& rule : rules::all()) {
     // Broken only by a defect of this library, which no test can plant from outside.
-    if (rule.id == RuleId::DeviceInternal) continue;
+    if (rule.id == RuleId::DeviceInternal || rule.is_finding()) continue;
     EXPECT_TRUE(tested[rule.id].count(Side::Broken)) << rule.name << " has no RULE_BROKEN";
     EXPECT_TRUE(tested[rule.id].count(Side::Kept)) << rule.name << " has no RULE_KEPT";
   }

@@ -6,11 +6,13 @@
 
 namespace plat::rule_test {
 
+// What aclrtCreateStreamWithConfig gives.
 inline aclrtStream make_stream(uint32_t flags = 0) {
   aclrtStream stream = nullptr;
   EXPECT_OK(aclrtCreateStreamWithConfig(&stream, 0, flags));
   return stream;
 }
+// What aclrtCreateEvent gives, or aclrtCreateEventWithFlag.
 inline aclrtEvent make_event() {
   aclrtEvent event = nullptr;
   EXPECT_OK(aclrtCreateEvent(&event));
@@ -21,6 +23,7 @@ inline aclrtEvent make_event(uint32_t flags) {
   EXPECT_OK(aclrtCreateEventWithFlag(&event, flags));
   return event;
 }
+// What aclrtCreateEventExWithFlag gives.
 inline aclrtEvent make_extended_event(uint32_t flags) {
   aclrtEvent event = nullptr;
   EXPECT_OK(aclrtCreateEventExWithFlag(&event, flags));
@@ -31,12 +34,13 @@ inline aclrtEvent make_extended_event(uint32_t flags) {
 struct Held {
   aclrtStream stream = make_stream();
   aclrtEvent signal = make_event(ACL_EVENT_SYNC);
-  Held() { EXPECT_OK(aclrtStreamWaitEvent(stream, signal)); }
+  Held() { EXPECT_READY(aclrtStreamWaitEvent(stream, signal)); }
   void release() { EXPECT_OK(aclrtRecordEvent(signal, nullptr)); }
 };
 
+// Device 0 is open.
 struct Device {
-  Device() { EXPECT_OK(aclrtSetDevice(0)); }
+  Device() { EXPECT_READY(aclrtSetDevice(0)); }
 };
 
 }  // namespace plat::rule_test

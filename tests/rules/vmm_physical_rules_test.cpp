@@ -29,7 +29,12 @@ RULE_BROKEN(PhysicalReserve) {
   prop.reserve = 1;
   EXPECT_BREAKS(aclrtMallocPhysical(&m.handle, 2_MiB, &prop, 0));
 }
-RULE_KEPT(PhysicalReserve) { Memory m; }
+RULE_KEPT(PhysicalReserve) {
+  Memory m;
+  aclrtPhysicalMemProp prop = device_prop();
+  prop.reserve = 0;
+  EXPECT_OK(aclrtMallocPhysical(&m.handle, 2_MiB, &prop, 0));
+}
 
 RULE_BROKEN(PhysicalAttribute) {
   Memory m;

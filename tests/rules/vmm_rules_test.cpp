@@ -72,7 +72,15 @@ RULE_BROKEN(ArgEnum) {
   EXPECT_BREAKS(aclrtMallocPhysical(&m.handle, 2_MiB, &prop, 0));
   EXPECT_BREAKS(aclrtMemExportToShareableHandle(m.handle, static_cast<aclrtMemHandleType>(3), 0, &number));
 }
-RULE_KEPT(ArgEnum) { Memory m; }
+RULE_KEPT(ArgEnum) {
+  Memory m;
+  aclrtPhysicalMemProp prop = device_prop();
+  prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
+  prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+  EXPECT_OK(aclrtMallocPhysical(&m.handle, 2_MiB, &prop, 0));
+  uint64_t number = 0;
+  EXPECT_OK(aclrtMemExportToShareableHandle(m.handle, ACL_MEM_HANDLE_TYPE_NONE, 0, &number));
+}
 
 // -- Queries and the rest
 

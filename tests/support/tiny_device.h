@@ -5,7 +5,13 @@
 #include <map>
 #include <string>
 
-#include "malloc/malloc.h"
+#include "copy/mover.h"
+#include "device/config.h"
+#include "malloc/device_heap.h"
+#include "malloc/host_heap.h"
+#include "malloc/locate.h"
+#include "malloc/module_usage.h"
+#include "share/ipc.h"
 #include "vmm/vmm.h"
 
 namespace plat::testing {
@@ -27,26 +33,28 @@ struct TinyDevice {
   explicit TinyDevice(std::map<std::string, std::string> more = {})
       : node(tiny_config(std::move(more))),
         vmm(node),
-        heap(vmm),
+        ipc(vmm),
+        heap(vmm, ipc),
         locator(heap, hosts),
         mover(heap, hosts, locator) {}
 
   Result<Va> malloc(uint64_t size, uint32_t policy = ACL_MEM_MALLOC_HUGE_FIRST,
-                    memory::Call call = memory::Call::Malloc) {
-    PLAT_ASSIGN(plan, memory::plan(node.product(), call, size, policy));
-    return heap.allocate(plan, 0, memory::kModuleApp,
-                         call == memory::Call::Media ? memory::Family::Media : memory::Family::Device);
+                    malloc::Call call = malloc::Call::Malloc) {
+    PLAT_ASSIGN(plan, malloc::plan(node.product(), call, size, policy));
+    return heap.allocate(plan, 0, malloc::kModuleApp,
+                         call == malloc::Call::Media ? malloc::Family::Media : malloc::Family::Device);
   }
-  Result<> free(Va va) { return heap.free(va, memory::Family::Device, "aclrtFree"); }
+  Result<> free(Va va) { return heap.free(va, malloc::Family::Device, "aclrtFree"); }
   uint64_t free_bytes() { return (*node.bank(0))->ledger().usage().free_bytes; }
   uint64_t free_huge_bytes() { return (*node.bank(0))->ledger().usage().free_page_bytes; }
 
   device::Node node;
   vmm::Vmm vmm;
-  memory::DeviceHeap heap;
-  memory::HostHeap hosts;
-  memory::Locator locator;
-  memory::Mover mover;
+  share::Ipc ipc;
+  malloc::DeviceHeap heap;
+  malloc::HostHeap hosts;
+  malloc::Locator locator;
+  copy::Mover mover;
 };
 
 }  // namespace plat::testing

@@ -56,7 +56,7 @@ uint64_t Player::some_address(Choices& choices) {
   if (kind == 12 && !past_addresses_.empty())
     return past_addresses_[choices.below(static_cast<uint32_t>(past_addresses_.size()))];
   if (kind == 13)
-    return choices.among<uint64_t>({0, 1, kPage, 16_TiB, 24_TiB, uint64_t{1} << 47, UINT64_MAX,
+    return choices.among<uint64_t>({0, 1, kPage, kFirstAddress, 24_TiB, uint64_t{1} << 47, UINT64_MAX,
                                     UINT64_MAX - kPage + 1, reinterpret_cast<uint64_t>(this)});
   if (ranges.empty()) return kExpectedBase;
   const auto& [start, range] =

@@ -16,6 +16,7 @@ constexpr uint64_t kGiant = 1_GiB;
 constexpr uint64_t kWindowStart = 16_TiB;
 constexpr uint64_t kWindowEnd = 24_TiB;
 constexpr uint64_t kLargest = 128_GiB;
+constexpr uint64_t kLargestNewer = 136_TiB;
 
 bool giant(int attribute) { return attribute == 10 || attribute == 14 || attribute == 17; }
 
@@ -72,7 +73,7 @@ Verdict VmmModel::reserve(const void* output, uint64_t size, uint64_t alignment,
   if (size == 0) return broken(RuleId::ArgZeroSize, 100000);
   if (flags > 1) return broken(RuleId::ArgReserved, 100000);
   if (alignment != 0) return broken(RuleId::ReserveAlignment, 107000);
-  if (size > kLargest) return broken(RuleId::ReserveTooLarge, 207001);
+  if (size > (is_v3() ? kLargestNewer : kLargest)) return broken(RuleId::ReserveTooLarge, 207001);
   if (expected == 0) return {};
   if (!settings_.expected_address) return broken(RuleId::ProductSupport, 207000);
   const uint64_t whole = align_up(size, kPage);
@@ -110,24 +111,36 @@ Verdict VmmModel::release(uint64_t start) {
 
 // -- Physical memory
 
-Verdict VmmModel::check_prop(const aclrtPhysicalMemProp& prop) const {
+Verdict VmmModel::check_attribute(const aclrtPhysicalMemProp& prop) const {
   const int attribute = static_cast<int>(prop.memAttr);
-  const int type = static_cast<int>(prop.location.type);
-  if (prop.handleType != 0 || prop.allocationType != 0) return broken(RuleId::ArgEnum, 100000);
-  if (type != 0 && type != 1 && type != 4) return broken(RuleId::PhysicalLocation, 100000);
-  const bool on_device = type == ACL_MEM_LOCATION_TYPE_DEVICE;
+  const bool on_device = prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
   static const std::set<int> kNever = {0, 1, 8, 9, 11};
   static const std::set<int> kDdr = {2, 3, 6, 7};
   if (attribute < 0 || attribute > 17 || kNever.count(attribute) != 0 ||
       (on_device && kDdr.count(attribute) != 0))
     return broken(RuleId::PhysicalAttribute, 100000);
-  if (on_device && prop.location.id >= settings_.devices) return broken(RuleId::DeviceId, 107001);
-  // Every machine has NUMA node 0; tests ask for no other that could exist.
-  if (!on_device && prop.location.id != 0) return broken(RuleId::PhysicalHostId, 207000);
+  return {};
+}
+
+Verdict VmmModel::check_pages(const aclrtPhysicalMemProp& prop) const {
+  const int attribute = static_cast<int>(prop.memAttr);
+  const bool on_device = prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE;
   if (giant(attribute) && (!settings_.giant_pages || (!on_device && attribute != 17)))
     return broken(RuleId::ProductSupport, 207000);
   if (prop.reserve != 0) return broken(RuleId::PhysicalReserve, 107000);
   return {};
+}
+
+Verdict VmmModel::check_prop(const aclrtPhysicalMemProp& prop) const {
+  const int type = static_cast<int>(prop.location.type);
+  if (prop.handleType != 0 || prop.allocationType != 0) return broken(RuleId::ArgEnum, 100000);
+  if (type != 0 && type != 1 && type != 4) return broken(RuleId::PhysicalLocation, 100000);
+  if (const Verdict verdict = check_attribute(prop); !verdict.ok()) return verdict;
+  const bool on_device = type == ACL_MEM_LOCATION_TYPE_DEVICE;
+  if (on_device && prop.location.id >= settings_.devices) return broken(RuleId::DeviceId, 107001);
+  // Every machine has NUMA node 0; tests ask for no other that could exist.
+  if (!on_device && prop.location.id != 0) return broken(RuleId::PhysicalHostId, 207000);
+  return check_pages(prop);
 }
 
 // The older driver rounds giant memory up by itself.

@@ -98,6 +98,8 @@ class VmmModel {
   static uint64_t page_bytes(int attribute);
   bool is_v3() const { return settings_.generation == rules::Generation::V3; }
   Verdict check_prop(const aclrtPhysicalMemProp& prop) const;
+  Verdict check_attribute(const aclrtPhysicalMemProp& prop) const;
+  Verdict check_pages(const aclrtPhysicalMemProp& prop) const;
   uint64_t rounded(uint64_t size, const aclrtPhysicalMemProp& prop) const;
   std::map<uint64_t, Reservation>::const_iterator around(uint64_t va) const;
   void drop(uint64_t handle);

@@ -81,8 +81,12 @@ Verdict VmmModel::properties(uint64_t handle, const void* output, aclrtPhysicalM
 Verdict VmmModel::granularity(const aclrtPhysicalMemProp* prop, int option, const void* output,
                               uint64_t& bytes) const {
   if (prop == nullptr || output == nullptr) return broken(RuleId::ArgNull, 100000);
-  if (const Verdict verdict = check_prop(*prop); !verdict.ok()) return verdict;
+  // Of the rest of the property the call takes no notice.
+  if (const Verdict verdict = check_attribute(*prop); !verdict.ok()) return verdict;
+  if (prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE && prop->location.id >= settings_.devices)
+    return broken(RuleId::DeviceId, 107001);
   if (option != 0 && option != 1) return broken(RuleId::GranularityOption, 207000);
+  if (const Verdict verdict = check_pages(*prop); !verdict.ok()) return verdict;
   bytes = page_bytes(prop->memAttr);
   return {};
 }

@@ -19,6 +19,12 @@ namespace plat::test {
 inline constexpr size_t kRecordBytes = 12;
 // Where expected addresses are tried: clear of what sanitizers keep at the window's start.
 inline constexpr uint64_t kExpectedBase = 0x101000000000;
+// The first address of the window. The address sanitizer's records reach 2 GiB into it.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr uint64_t kFirstAddress = 0x100080000000;
+#else
+inline constexpr uint64_t kFirstAddress = 0x100000000000;
+#endif
 using Script = std::span<const uint8_t>;
 
 // The bytes of one record, as choices. Behind its end every choice is the first.

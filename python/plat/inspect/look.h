@@ -5,7 +5,7 @@
 #include <string>
 
 #include "inspect/check/checker.h"
-#include "inspect/check/told.h"
+#include "inspect/check/formatter.h"
 
 namespace plat::inspect_python {
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "export.h"
 #include "look.h"
 #include "notes.h"
 
@@ -43,4 +44,15 @@ PYBIND11_MODULE(_inspect, module) {
       },
       "trace"_a, "window"_a, "leaks"_a, "unwritten"_a, "warnings"_a, "pedantic"_a, "suppressions"_a,
       "objects"_a, "What a trace shows, as JSON.");
+  module.def(
+      "export_trace",
+      [](const std::string& trace, const std::string& format) {
+        std::string made;
+        {
+          const py::gil_scoped_release release;
+          made = export_trace(trace, format);
+        }
+        return py::bytes(made);
+      },
+      "trace"_a, "format"_a, "A trace as a file that other tools open: snapshot or perfetto.");
 }

@@ -50,21 +50,21 @@ void NoteReader::control(const std::string& text) {
 
 bool NoteReader::take(const Event& event) {
   if (event.op == Op::mstxDomainCreate) {
-    if (event.text == kDomain) return domains_.insert(event[0]), true;
-    if (inside()) own_domains_.insert(event[0]);
+    if (event.text == kDomain) return domains_.insert(event.domain()), true;
+    if (inside()) own_domains_.insert(event.domain());
     return false;
   }
-  if ((event.op != Op::mstxRangeStart && event.op != Op::mstxRangeEnd) || !domains_.contains(event[0]))
+  if ((event.op != Op::mstxRangeStart && event.op != Op::mstxRangeEnd) || !domains_.contains(event.domain()))
     return false;
   auto& calls = calls_[event.thread];
   if (event.op == Op::mstxRangeEnd) {
-    const auto ended = [&](const Call& call) { return call.id == event[1]; };
+    const auto ended = [&](const Call& call) { return call.id == event.range(); };
     calls.erase(std::find_if(calls.begin(), calls.end(), ended), calls.end());
-  } else if (event[2] == 0) {
+  } else if (event.stream() == 0) {
     control(event.text);
   } else {
-    if (!event.text.empty()) stacks_.try_emplace(event[2], stack_of_text(event.text));
-    calls.push_back({event[1], event[2]});
+    if (!event.text.empty()) stacks_.try_emplace(event.stream(), stack_of_text(event.text));
+    calls.push_back({event.range(), event.stream()});
   }
   return true;
 }

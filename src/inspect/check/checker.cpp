@@ -8,10 +8,10 @@
 namespace plat::inspect {
 
 void Checker::add(Finding finding) {
-  if (!options_.warnings && rule_of(finding.rule).severity == Severity::Warning) return;
+  if (!options_.warnings && finding.severity() == rules::Severity::Warning) return;
   const bool by_text = finding.site.stack == 0 && !finding.is_leak;
   const uint64_t place = by_text ? std::hash<std::string>()(finding.detail) : finding.site.stack;
-  const uint64_t key = (place << 8) | static_cast<uint64_t>(finding.rule);
+  const uint64_t key = (place << 16) | static_cast<uint64_t>(finding.rule);
   const auto [first, last] = index_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     Finding& known = findings_[at->second];
@@ -44,7 +44,7 @@ Finding Checker::about(const Access& access, RuleId rule, std::string detail) co
 
 void Checker::problem(Problem problem) {
   const bool unpaired =
-      problem.rule == RuleId::FreeUnknown && problem.object == 0 && problem.event.succeeded();
+      problem.rule == RuleId::GivenBackUnknown && problem.object == 0 && problem.event.succeeded();
   if (unpaired) return;  // the device took it, so it was obtained before the recorder came
   if (problem.rule == RuleId::MstxHeapUnallocated && options_.mstx_only) return;  // nobody saw who allocates
   Finding finding;
@@ -69,13 +69,55 @@ void Checker::problem(Problem problem) {
   add(std::move(finding));
 }
 
+void Checker::warn(const Heard& heard) {
+  if (heard.rule->id == RuleId::MapPart) return;  // found by ourselves, over any device
+  Finding finding;
+  finding.rule = heard.rule->id;
+  finding.by_device = true;
+  finding.call = heard.function.empty() ? "the device" : heard.function;
+  finding.detail = heard.detail;
+  finding.site = heard.site;
+  add(std::move(finding));
+}
+
+// Of a call that is not watched, so that this is all that is known of it.
+void Checker::hear(const Event& event) {
+  for (const Heard& heard : heard_.hear(event)) {
+    if (heard.code == 0) {
+      warn(heard);
+    } else {
+      ++totals_.failed_calls;
+      failed_.note(heard);
+    }
+  }
+}
+
+void Checker::note_result(const Event& event) {
+  const std::vector<Heard> said = heard_.during(event);
+  const Heard* why = nullptr;
+  for (const Heard& heard : said) {
+    if (heard.code == 0)
+      warn(heard);
+    else if (heard.code == event.result && heard.function == info_of(event.op).name)
+      why = &heard;
+    else
+      failed_.note(heard);  // of host work that ran inside this call
+  }
+  if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
+  failed_.note(event, why);
+}
+
 void Checker::event(const Event& event) {
   ++totals_.events;
-  if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
-  failed_.note(event);
+  if (event.op == Op::DeviceSays) return hear(event);
+  note_result(event);
   if (event.op == Op::mstxMark) growth_.mark(event.text);
-  if (event.op == Op::mstxRangeStart && event.text == kMoving) moving_.emplace(event[1], event.thread);
-  if (event.op == Op::mstxRangeEnd) moving_.erase(event[1]);
+  if (event.op == Op::mstxRangeStart && event.text == kMoving) moving_.emplace(event.range(), event.thread);
+  if (event.op == Op::mstxRangeStart) open_ranges_[event.range()] = {Site::of(event), event.text};
+  if (event.op == Op::mstxRangeEnd) {
+    moving_.erase(event.range());
+    open_ranges_.erase(event.range());
+  }
 }
 
 void Checker::born(const Object& object) {
@@ -99,6 +141,7 @@ void Checker::born(const Object& object) {
 }
 
 void Checker::died(const Object& object) {
+  races_.forget(object);
   growth_.died(object);
   if (takes_device_memory(object.kind) && !object.imported)
     totals_.live_bytes -= std::min(totals_.live_bytes, object.size);
@@ -113,6 +156,7 @@ void Checker::finish() {
     for (const ObjectId id : model_.objects().living())
       if (!options_.is_leak || options_.is_leak(model_.object(id))) leak(model_.object(id), nullptr);
   report_growth();
+  report_open_ranges();
   if (options_.has_max_live && totals_.live_bytes > options_.max_live) {
     Finding finding;
     finding.rule = RuleId::BudgetLive;

@@ -10,6 +10,8 @@
 
 #include "inspect/check/failed_calls.h"
 #include "inspect/check/finding.h"
+#include "inspect/check/heard.h"
+#include "inspect/check/races.h"
 #include "inspect/model/growth.h"
 #include "inspect/model/model.h"
 #include "inspect/trace/reader.h"
@@ -18,9 +20,10 @@ namespace plat::inspect {
 
 struct CheckOptions {
   bool unwritten = true;  // reads of bytes that were never written
-  bool warnings = true;   // documented rules that the device lets pass
+  bool warnings = true;   // documented rules that the device lets pass, and what it warns of itself
   bool pedantic = false;  // advice for pools: where blocks start, and the room behind them
   bool leaks = true;
+  bool races = true;       // accesses that nothing orders
   bool mstx_only = false;  // calls of the device were not seen
   bool ended = true;       // false: the program did not come to its end, so what lives is no leak
   size_t sweep_after = Model::kSweepAfter;
@@ -41,7 +44,8 @@ struct Totals {
 
 class Checker final : public Listener {
  public:
-  explicit Checker(CheckOptions options) : options_(options), model_(*this, options.sweep_after) {}
+  explicit Checker(CheckOptions options)
+      : options_(options), model_(*this, options.sweep_after), races_(model_) {}
 
   void apply(const Event& event) { model_.apply(event); }
   // After the last event.
@@ -68,13 +72,18 @@ class Checker final : public Listener {
 
   void add(Finding finding);
   Finding about(const Access& access, RuleId rule, std::string detail) const;
+  void hear(const Event& event);
+  void warn(const Heard& heard);
+  void note_result(const Event& event);
   // checker_access.cpp
   bool check_layer(const Access& access, const Layer& layer);
   bool check_region(const Access& access, const Layer& layer, const Object& region);
   bool check_block(const Access& access, const Object& block);
   bool check_mapping(const Access& access);
   void check_nothing_there(const Access& access);
-  void check_order(const Access& access);
+  // False if it found something.
+  bool check_order(const Access& access);
+  void check_race(const Access& access);
   void check_written(const Access& access);
   void check_documented(const Access& access);
   void add_neighbours(Finding& finding, const Ranges& ranges, uint64_t address) const;
@@ -82,21 +91,29 @@ class Checker final : public Listener {
   void leak(const Object& object, const Event* taken_back);
   std::string growth_of(Kind kind, uint32_t stack) const;
   void report_growth();
+  void report_open_ranges();
   void check_region_shape(const Object& region);
 
   CheckOptions options_;
   Model model_;
+  Races races_;
   std::vector<Finding> findings_;
   std::unordered_multimap<uint64_t, size_t> index_;  // by rule and stack, or text if there is none
   std::map<RuleId, size_t> counts_;
   Totals totals_;
 
+  HeardBook heard_;
   FailedCalls failed_;
   GrowthBook growth_;
   // Ranges in which a pool copies whole pages for itself, by range: the thread. What lies in them is the
   // business of nobody else, so nothing is said of these copies.
   static constexpr std::string_view kMoving = "plat:moving";
   std::map<uint64_t, uint32_t> moving_;
+  struct OpenRange {
+    Site site;
+    std::string text;
+  };
+  std::map<uint64_t, OpenRange> open_ranges_;  // of mstx, by number
 };
 
 }  // namespace plat::inspect

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "inspect/check/checker.h"
+#include "inspect/check/wording.h"
 
 namespace plat::inspect {
 
@@ -11,9 +12,6 @@ namespace {
 constexpr uint64_t kReach = 1 << 20;  // how far away a block is still worth mentioning
 
 constexpr uint64_t kRoundingMax = 512;  // pools round the sizes of blocks up to multiples of this
-
-const char* verb(const Access& access) { return access.write ? "writes" : "reads"; }
-std::string bytes(uint64_t count) { return fmt::format("{} byte{}", count, count == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -46,13 +44,15 @@ void Checker::access(const Access& access) {
     return;
   }
   if (wrong) return;
-  check_order(access);
+  if (check_order(access) && options_.races) check_race(access);
   if (!access.write && access.for_host && options_.unwritten && access.event.succeeded())
     check_written(access);
 }
 
 bool Checker::check_layer(const Access& access, const Layer& layer) {
   Ranges::Range range;
+  RangeMap<char>::Range disputed;
+  if (layer.disputed.find(access.address, disputed)) return false;
   if (layer.regions.find(access.address, range))
     return check_region(access, layer, model_.object(range.value));
   const bool in_heap = layer.heaps.find(access.address, range);
@@ -61,7 +61,7 @@ bool Checker::check_layer(const Access& access, const Layer& layer) {
     const Object& region = model_.object(range.value);
     Finding finding = about(access, RuleId::AccessFreed,
                             fmt::format("{} {} at {:#x}, {} into a region of {} that was given back",
-                                        verb(access), bytes(access.size), access.address,
+                                        verb(access.write), bytes(access.size), access.address,
                                         bytes(access.address - region.start), bytes(region.size)));
     finding.related.push_back(Related::of("freed", region));
     add_neighbours(finding, layer.regions, access.address);
@@ -71,7 +71,7 @@ bool Checker::check_layer(const Access& access, const Layer& layer) {
   if (!in_heap) return false;
   Finding finding = about(
       access, RuleId::AccessOutsideRegions,
-      fmt::format("{} {} at {:#x}, {} into the heap at {:#x}, where no region is", verb(access),
+      fmt::format("{} {} at {:#x}, {} into the heap at {:#x}, where no region is", verb(access.write),
                   bytes(access.size), access.address, bytes(access.address - heap->start), heap->start));
   finding.related.push_back(Related::of("heap", *heap));
   add_neighbours(finding, layer.regions, access.address);
@@ -84,9 +84,10 @@ bool Checker::check_region(const Access& access, const Layer& layer, const Objec
   const uint32_t needed = access.write ? 2 : 1;
   const bool open = (region.permissions & needed) != 0 || region.permissions == 4;
   if (!open) {
-    Finding finding = about(access, RuleId::AccessPermission,
-                            fmt::format("{} {} at {:#x} of a region with permissions {:#x}", verb(access),
-                                        bytes(access.size), access.address, region.permissions));
+    Finding finding =
+        about(access, RuleId::AccessPermission,
+              fmt::format("{} {} at {:#x} of a region with permissions {:#x}", verb(access.write),
+                          bytes(access.size), access.address, region.permissions));
     finding.related.push_back(Related::of("accessed", region));
     add(std::move(finding));
     return true;
@@ -97,8 +98,8 @@ bool Checker::check_region(const Access& access, const Layer& layer, const Objec
   const bool hits = layer.regions.find_after(region.end(), next) && next.start < end;
   Finding finding =
       about(access, hits ? RuleId::AccessNeighbour : RuleId::AccessPastEnd,
-            fmt::format("{} {} at {:#x}: {} past the end of a region of {}", verb(access), bytes(access.size),
-                        access.address, bytes(end - region.end()), bytes(region.size)));
+            fmt::format("{} {} at {:#x}: {} past the end of a region of {}", verb(access.write),
+                        bytes(access.size), access.address, bytes(end - region.end()), bytes(region.size)));
   finding.related.push_back(Related::of("accessed", region));
   add_neighbours(finding, layer.regions, region.end());
   add(std::move(finding));
@@ -114,10 +115,10 @@ bool Checker::check_block(const Access& access, const Object& block) {
   const RuleId rule = padding ? RuleId::AccessPadding
                       : hits  ? RuleId::AccessNeighbour
                               : RuleId::AccessPastEnd;
-  Finding finding =
-      about(access, rule,
-            fmt::format("{} {} at {:#x}: {} past the end of a {} of {}", verb(access), bytes(access.size),
-                        access.address, bytes(end - block.end()), name_of(block.kind), bytes(block.size)));
+  Finding finding = about(
+      access, rule,
+      fmt::format("{} {} at {:#x}: {} past the end of a {} of {}", verb(access.write), bytes(access.size),
+                  access.address, bytes(end - block.end()), name_of(block.kind), bytes(block.size)));
   finding.related.push_back(Related::of("accessed", block));
   add_neighbours(finding, model_.memory(), block.end());
   add(std::move(finding));
@@ -131,10 +132,10 @@ bool Checker::check_mapping(const Access& access) {
   Ranges::Range range;
   while (covered < end && model_.memory().find(covered, range)) covered = range.end;
   if (covered >= end) return false;
-  Finding finding =
-      about(access, RuleId::AccessUnmapped,
-            fmt::format("{} {} at {:#x}, of which the last {} from {:#x} on are not mapped", verb(access),
-                        bytes(access.size), access.address, bytes(end - covered), covered));
+  Finding finding = about(
+      access, RuleId::UseUnmapped,
+      fmt::format("{} {} at {:#x}, of which the last {} from {:#x} on are not mapped", verb(access.write),
+                  bytes(access.size), access.address, bytes(end - covered), covered));
   add_neighbours(finding, model_.memory(), covered);
   add(std::move(finding));
   return true;
@@ -143,7 +144,7 @@ bool Checker::check_mapping(const Access& access) {
 void Checker::check_nothing_there(const Access& access) {
   Ranges::Range range;
   const auto far = [&](const char* what) {
-    return fmt::format("{} {} at {:#x}, {}", verb(access), bytes(access.size), access.address, what);
+    return fmt::format("{} {} at {:#x}, {}", verb(access.write), bytes(access.size), access.address, what);
   };
   if (model_.freed_memory().find(access.address, range)) {
     const Object& block = model_.object(range.value);
@@ -174,48 +175,11 @@ void Checker::check_nothing_there(const Access& access) {
     }
   }
   const bool reserved = model_.reservations().find(access.address, range);
-  Finding finding = about(access, reserved ? RuleId::AccessUnmapped : RuleId::AccessUnknown,
+  Finding finding = about(access, reserved ? RuleId::UseUnmapped : RuleId::AccessUnknown,
                           far(reserved ? "which is reserved but not mapped" : "where nothing was allocated"));
   if (reserved) finding.related.push_back(Related::of("reservation", model_.object(range.value)));
   add_neighbours(finding, model_.memory(), access.address);
   add(std::move(finding));
-}
-
-void Checker::check_order(const Access& access) {
-  if (!access.event.succeeded()) return;
-  Ranges::Range range;
-  if (model_.memory().find(access.address, range)) {
-    const Object& block = model_.object(range.value);
-    if (block.allocated.count != 0 && !model_.order().is_before(block.allocated, access.actor)) {
-      Finding finding =
-          about(access, RuleId::OrderBeforeAllocation,
-                fmt::format("{} {} at {:#x}; the block was allocated on stream {:#x}, which nothing "
-                            "orders before this",
-                            verb(access), bytes(access.size), access.address, block.stream));
-      finding.related.push_back(Related::of("accessed", block));
-      add(std::move(finding));
-    }
-  }
-  for (const auto& [name, layer] : model_.layers()) {
-    if (!layer.regions.find(access.address, range)) continue;
-    const Object& region = model_.object(range.value);
-    for (const Use& use : region.inherited) {
-      if (model_.order().is_before(use.position, access.actor)) continue;
-      Finding finding =
-          about(access, RuleId::OrderReuse,
-                fmt::format("{} {} at {:#x}, while {} of event {} on another stream may still use "
-                            "these bytes for an earlier block",
-                            verb(access), bytes(access.size), access.address, info_of(use.site.op).name,
-                            use.site.event));
-      finding.related.push_back(Related::of("accessed", region));
-      Related earlier = finding.related.front();
-      earlier.role = "used by";
-      earlier.born = use.site;
-      finding.related.push_back(earlier);
-      add(std::move(finding));
-      break;
-    }
-  }
 }
 
 void Checker::check_written(const Access& access) {
@@ -226,7 +190,7 @@ void Checker::check_written(const Access& access) {
   for (const auto& [name, layer] : model_.layers())
     if (layer.regions.find(access.address, range)) {
       const Object& found = model_.object(range.value);
-      if (found.born.event <= since || found.replayed) continue;
+      if (found.born.event <= since || found.replayed || found.disputed) continue;
       region = &found;
       since = found.born.event;
     }
@@ -261,7 +225,7 @@ void Checker::check_documented(const Access& access) {
   const Op op = access.event.op;
   if (op != Op::aclrtMemcpyAsync && op != Op::aclrtMemcpyAsyncWithCondition) return;
   add(about(access, RuleId::RuleAsyncAligned,
-            fmt::format("{} at {:#x}, which is {} past a multiple of 64", verb(access), access.address,
+            fmt::format("{} at {:#x}, which is {} past a multiple of 64", verb(access.write), access.address,
                         access.address % 64)));
 }
 

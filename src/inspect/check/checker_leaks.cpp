@@ -49,6 +49,9 @@ RuleId leak_rule(const Object& object) {
 }  // namespace
 
 void Checker::leak(const Object& object, const Event* taken_back) {
+  if (object.disputed || model_.is_held_by_pool(object)) return;
+  // A pool may live as long as its process, but not longer than its device, or than the part that is checked.
+  if (object.kind == Kind::Heap && taken_back == nullptr && !options_.is_leak) return;
   Finding finding;
   finding.rule = leak_rule(object);
   finding.is_leak = true;
@@ -58,6 +61,8 @@ void Checker::leak(const Object& object, const Event* taken_back) {
   finding.detail = object.size != 0 ? fmt::format("a {} of {} at {:#x}", name_of(object.kind),
                                                   format_bytes(object.size), object.start)
                                     : fmt::format("the {} {:#x}", name_of(object.kind), object.start);
+  if (object.kind == Kind::Physical && !object.name.empty())
+    finding.detail += fmt::format(" on memory of {}", object.name);
   finding.detail += taken_back != nullptr
                         ? fmt::format(" was not given back before {}", info_of(taken_back->op).name)
                         : " was never given back";
@@ -92,6 +97,18 @@ void Checker::report_growth() {
       finding.bytes = series.last_bytes - std::min(series.last_bytes, series.first_bytes);
       add(std::move(finding));
     }
+}
+
+void Checker::report_open_ranges() {
+  // Of a part of a trace nobody knows what ends behind it.
+  if (!options_.ended || options_.is_leak) return;
+  for (const auto& [number, range] : open_ranges_) {
+    Finding finding;
+    finding.rule = RuleId::MstxRangeOpen;
+    finding.site = range.site;
+    finding.detail = fmt::format("the range '{}' was never ended", range.text);
+    add(std::move(finding));
+  }
 }
 
 // Whichever of two blocks is cut later: the room belongs to the lower one.

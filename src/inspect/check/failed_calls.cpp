@@ -4,15 +4,16 @@
 #include <algorithm>
 
 #include "acl/acl.h"
+#include "rules/probes.h"
 
 namespace plat::inspect {
 
 namespace {
 
-// Takes memory, of the size in its second field.
+// Takes memory of a size.
 bool is_allocation(Op op) {
   const std::string_view name = info_of(op).name;
-  return name.starts_with("aclrtMalloc") && words_of(op) > 1;
+  return name.starts_with("aclrtMalloc") && has_field(op, Field::size);
 }
 
 bool is_out_of_memory(int result) {
@@ -21,7 +22,25 @@ bool is_out_of_memory(int result) {
 
 }  // namespace
 
-void FailedCalls::note(const Event& event) {
+FailedCall* FailedCalls::count(std::string name, int result, const Site& site, const Heard* why) {
+  const rules::Rule* const rule = why != nullptr ? why->rule : nullptr;
+  const Place place{name, result, rule, site.stack};
+  auto found = index_.find(place);
+  if (found == index_.end()) {
+    if (calls_.size() == kPlaces) return nullptr;
+    found = index_.emplace(place, calls_.size()).first;
+    const bool is_probe = rule != nullptr && rules::is_known_probe(rule->id, name);
+    calls_.push_back(
+        {std::move(name), result, rule, why != nullptr ? why->detail : "", site, 0, 0, is_probe});
+  }
+  FailedCall& call = calls_[found->second];
+  ++call.count;
+  return &call;
+}
+
+void FailedCalls::note(const Heard& heard) { count(heard.function, heard.code, heard.site, &heard); }
+
+void FailedCalls::note(const Event& event, const Heard* why) {
   if (event.begins) return;
   const bool allocates = is_allocation(event.op);
   if (event.succeeded()) {
@@ -29,30 +48,24 @@ void FailedCalls::note(const Event& event) {
     const auto found = waiting_.find({event.thread, event.op});
     if (found == waiting_.end()) return;
     std::erase_if(found->second, [&](const Waiting& waiting) {
-      if (event[1] < waiting.size) return false;
+      if (event.size() < waiting.size) return false;
       ++calls_[waiting.call].handled;
       return true;
     });
     return;
   }
-  const Place place{event.op, event.result, event.stack};
-  auto found = index_.find(place);
-  if (found == index_.end()) {
-    if (calls_.size() == kPlaces) return;
-    found = index_.emplace(place, calls_.size()).first;
-    calls_.push_back({event.op, event.result, Site::of(event), 0, 0});
-  }
-  ++calls_[found->second].count;
-  if (!allocates || !is_out_of_memory(event.result)) return;
+  const FailedCall* const call =
+      count(std::string(info_of(event.op).name), event.result, Site::of(event), why);
+  if (call == nullptr || !allocates || !is_out_of_memory(event.result)) return;
   auto& waiting = waiting_[{event.thread, event.op}];
-  if (waiting.size() < kPlaces) waiting.push_back({found->second, event[1]});
+  if (waiting.size() < kPlaces) waiting.push_back({static_cast<size_t>(call - calls_.data()), event.size()});
 }
 
-std::vector<FailedCall> FailedCalls::list(bool with_handled) const {
+std::vector<FailedCall> FailedCalls::list(bool with_probes) const {
   std::vector<FailedCall> told;
   for (FailedCall call : calls_) {
-    if (!with_handled) call.count -= call.handled;
-    if (call.count != 0) told.push_back(call);
+    if (!with_probes) call.count -= call.handled;
+    if (call.count != 0 && (with_probes || !call.is_probe)) told.push_back(call);
   }
   return told;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "inspect/model/object.h"
-#include "inspect/rules.h"
+#include "rules/rules.h"
 
 namespace plat::inspect {
 
@@ -34,12 +34,19 @@ struct Finding {
   uint64_t stream = 0;
   bool on_stream = false;
   std::vector<Related> related;
-  uint64_t count = 1;  // how often: the same rule at the same place, about things from the same place
+  uint64_t count = 1;          // how often: the same rule at the same place, about things from the same place
+  const char* certainty = "";  // "sure" or "likely", where that is not the same for all of a rule
   bool is_leak = false;
-  uint64_t bytes = 0;  // of leaks: together
+  uint64_t bytes = 0;      // of leaks: together
+  bool by_device = false;  // the device warned of it
+  std::string call;        // which that was; empty: the one of the site
   std::string program;
   uint32_t pid = 0;
 
+  // What the device warns of is a warning, whatever the rule would be by itself.
+  rules::Severity severity() const {
+    return by_device ? rules::Severity::Warning : rules::get(rule).severity;
+  }
   // What two findings that are the same have in common.
   bool is_like(const Finding& other) const;
 };

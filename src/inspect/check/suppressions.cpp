@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "rules/rules.h"
+
 namespace plat::inspect {
 
 namespace {
@@ -37,8 +39,9 @@ size_t Suppressions::add(const std::string& text) {
     Line one;
     one.text = line;
     if (!(words >> one.rule)) continue;
-    const bool known = std::any_of(all_rules().begin(), all_rules().end(),
-                                   [&](const Rule& rule) { return matches(one.rule, rule.name); });
+    // Any rule may be: the device warns of its own.
+    const bool known = std::ranges::any_of(
+        rules::all(), [&](const rules::Rule& rule) { return matches(one.rule, rule.name); });
     if (!known) return number;
     for (std::string word; words >> word;) one.patterns.push_back(word);
     lines_.push_back(std::move(one));

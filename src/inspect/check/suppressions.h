@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/check/told.h"
+#include "inspect/check/formatter.h"
 
 namespace plat::inspect {
 

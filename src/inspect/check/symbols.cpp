@@ -172,6 +172,13 @@ std::vector<Frame> Symbols::name(uint64_t address) {
   if (const auto found = known_.find(address); found != known_.end()) return found->second;
   Frame frame;
   frame.address = address;
+  if (const auto told = info_.frame_names.find(address); told != info_.frame_names.end()) {
+    frame.function = told->second.function;
+    frame.file = told->second.file;
+    frame.line = static_cast<int>(told->second.line & 0x7fffffff);
+    frame.module = frame.file.empty() ? "?" : last_part(frame.file);
+    return known_[address] = {frame};
+  }
   const uint64_t call = address - 1;  // the address is where the call returns to
   for (const Module& module : info_.modules)
     if (call >= module.first && call < module.last) frame.file = module.file;
@@ -217,7 +224,7 @@ std::string to_text(const Frame& frame) {
   const std::string text =
       frame.function.empty() ? fmt::format("{:#x}", frame.address) : shortened(frame.function, kNameMax);
   if (frame.line != 0) return fmt::format("{} at {}:{}", text, frame.file, frame.line);
-  return frame.module.empty() ? text : fmt::format("{} in {}", text, frame.module);
+  return frame.module.empty() || frame.module == "?" ? text : fmt::format("{} in {}", text, frame.module);
 }
 
 }  // namespace plat::inspect

@@ -28,4 +28,10 @@ std::string to_snapshot(const History& history, NamedStacks& stacks);
 // The text of heaptrack, which heaptrack_gui and heaptrack_print read.
 std::string to_heaptrack(const History& history, NamedStacks& stacks);
 
+// Track events for ui.perfetto.dev.
+std::string to_perfetto(const History& history, NamedStacks& stacks);
+
+// A database of msmemscope for MindStudio Insight. Throws where this was built without SQLite.
+std::string to_memscope(const History& history, NamedStacks& stacks);
+
 }  // namespace plat::inspect

@@ -58,7 +58,7 @@ class Writer {
  private:
   // What the program was handed: not what a pool took to divide, because its regions are there.
   static bool is_block(const Life& life) {
-    return !life.divided && life.size > 0 && life.size < kElsewhere && life.device >= 0 &&
+    return life.is_memory() && !life.divided && life.size > 0 && life.size < kElsewhere && life.device >= 0 &&
            life.device < kDevicesMax;
   }
 
@@ -112,8 +112,8 @@ class Writer {
   }
 
   void write_owner(const Life& life) {
-    pickle_.field("user_metadata",
-                  life.name.empty() ? name_of(life.kind) : name_of(life.kind) + (" of " + life.name));
+    const std::string& name = history_.texts[life.name];
+    pickle_.field("user_metadata", name.empty() ? name_of(life.kind) : name_of(life.kind) + (" of " + name));
   }
 
   void write_frames(const Site& site) {

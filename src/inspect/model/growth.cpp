@@ -46,4 +46,14 @@ void GrowthBook::make_room() {
   seen_.erase(least);
 }
 
+std::vector<GrowthLine> GrowthBook::rising() const {
+  std::vector<GrowthLine> lines;
+  for (const auto& [text, all] : series_)
+    for (const auto& [key, series] : all)
+      if (series.rises > 0) lines.push_back({text, key.first, site_of(key), series});
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const GrowthLine& a, const GrowthLine& b) { return a.series.rises > b.series.rises; });
+  return lines;
+}
+
 }  // namespace plat::inspect

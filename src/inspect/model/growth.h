@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "inspect/model/object.h"
 
@@ -21,6 +22,14 @@ struct GrowthSeries {
   bool keeps_growing() const { return marks >= 4 && rises + 1 >= marks; }
 };
 
+// Things of one kind from one place, over the marks of one text.
+struct GrowthLine {
+  std::string mark;
+  Kind kind{};
+  Site site;
+  GrowthSeries series;
+};
+
 class GrowthBook {
  public:
   // Texts that are followed at a time. Some programs number their marks, and a text that comes once shows
@@ -34,6 +43,8 @@ class GrowthBook {
   void mark(const std::string& text);
 
   const std::map<std::string, std::map<Key, GrowthSeries>>& series() const { return series_; }
+  // What rose at some mark, most rises first.
+  std::vector<GrowthLine> rising() const;
   // Where the first one of a kind and stack was born.
   const Site& site_of(const Key& key) const { return living_.at(key).site; }
 

@@ -69,11 +69,11 @@ struct Object {
   int32_t device = 0;
   Site born;
   Site died;                 // event 0: it lives
-  std::string name;          // whose it is: the pool's domain, or the key of an import
+  std::string name;          // whose it is: the pool's domain, the key of an import, the server of a handle
   std::string label;         // what its owner calls it
   uint64_t number = 0;       // heap, region and domain: what the recorder called it
   ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region
-  uint64_t domain = 0;       // of a heap or region
+  uint64_t domain = 0;       // of a heap or region, and of memory in a pool
   uint64_t stream = 0;       // of a pool block: where it was allocated
   uint64_t view = 0;         // of host memory: where the device sees it
   Position allocated;        // of a pool block: from here on it may be used
@@ -83,6 +83,8 @@ struct Object {
   bool opaque = false;       // others may write to it: nobody can say which bytes were written
   bool imported = false;
   bool replayed = false;       // a heap or region that was told again: it is older than its birth here
+  bool in_pool = false;        // memory that a heap was registered over
+  bool disputed = false;       // a region that another was registered over, or that other one
   bool dialect = false;        // a region of a client that reports blocks without a heap
   Written written;             // by offset
   std::vector<Use> uses;       // the last one by each stream

@@ -37,6 +37,22 @@ Position Order::act(uint32_t actor) {
   return {actor, count};
 }
 
+void Order::doubt(Position position) {
+  std::erase_if(doubts_, [&](const Doubt& doubt) { return clocks_[kHost][doubt.actor] >= doubt.last; });
+  for (Doubt& doubt : doubts_)
+    if (doubt.actor == position.actor) {
+      doubt.last = position.count;
+      return;
+    }
+  doubts_.push_back({position.actor, position.count, position.count});
+}
+
+bool Order::is_doubtful(uint32_t actor) const {
+  return std::any_of(doubts_.begin(), doubts_.end(), [&](const Doubt& doubt) {
+    return clocks_[kHost][doubt.actor] < doubt.last && clocks_[actor][doubt.actor] >= doubt.first;
+  });
+}
+
 Clock Order::everything() const {
   Clock all;
   for (const Clock& clock : clocks_) all.join(clock);

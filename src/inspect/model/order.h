@@ -47,6 +47,11 @@ class Order {
   // Everything that was given to any stream so far.
   Clock everything() const;
 
+  // What comes after this operation may also come after work that nobody knows of: it waits for something
+  // that is done later, or by others. Until the host has waited for it, nothing can be said of its order.
+  void doubt(Position position);
+  bool is_doubtful(uint32_t actor) const;
+
   // Whether an operation comes before whatever the actor does next.
   bool is_before(Position position, uint32_t actor) const {
     return clocks_[actor][position.actor] >= position.count ||
@@ -56,6 +61,11 @@ class Order {
  private:
   std::vector<Clock> clocks_ = std::vector<Clock>(1);
   std::vector<uint32_t> retired_;
+  struct Doubt {
+    uint32_t actor;
+    uint64_t first, last;
+  };
+  std::vector<Doubt> doubts_;  // one for an actor at most
 };
 
 }  // namespace plat::inspect

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace plat::inspect {
 
@@ -19,21 +21,44 @@ class RangeMap {
 
   void assign(uint64_t start, uint64_t end, T value) {
     if (start >= end) return;
-    erase(start, end);
-    ranges_.emplace(start, Part{end, std::move(value)});
+    const auto at = first_ending_after(start);
+    if (at != ranges_.end() && at->first == start && at->second.end == end) {
+      at->second.value = std::move(value);  // as often as not
+      return;
+    }
+    ranges_.emplace_hint(make_room(at, start, end), start, Part{end, std::move(value)});
+  }
+
+  // change(value) for every part of the range, which all get a value of their own.
+  template <class Change>
+  void update(uint64_t start, uint64_t end, Change&& change) {
+    if (start >= end) return;
+    cut(start);
+    cut(end);
+    auto at = ranges_.lower_bound(start);
+    while (start < end) {
+      if (at == ranges_.end() || at->first > start) {
+        const uint64_t stop = at == ranges_.end() ? end : std::min(end, at->first);
+        at = ranges_.emplace_hint(at, start, Part{stop, T{}});
+      }
+      change(at->second.value);
+      start = at->second.end;
+      ++at;
+    }
   }
 
   // What sticks out on either side keeps its value.
   void erase(uint64_t start, uint64_t end) {
-    if (start >= end) return;
-    auto at = first_ending_after(start);
-    while (at != ranges_.end() && at->first < end) {
-      const uint64_t old_start = at->first;
-      const Part old = at->second;
-      at = ranges_.erase(at);
-      if (old_start < start) ranges_.emplace(old_start, Part{start, old.value});
-      if (old.end > end) at = std::next(ranges_.emplace(end, old).first);
-    }
+    if (start < end) make_room(first_ending_after(start), start, end);
+  }
+
+  // The parts of a range that have this value.
+  void erase_value(uint64_t start, uint64_t end, const T& value) {
+    std::vector<std::pair<uint64_t, uint64_t>> parts;
+    for_each(start, end, [&](uint64_t first, uint64_t last, const T& found) {
+      if (found == value) parts.emplace_back(first, last);
+    });
+    for (const auto& [first, last] : parts) erase(first, last);
   }
 
   // The range around an address; false if there is none.
@@ -73,6 +98,12 @@ class RangeMap {
     for (const auto& [start, part] : ranges_) visit(start, part.end, part.value);
   }
 
+  // Those for which is_over(value).
+  template <class IsOver>
+  void erase_if(IsOver&& is_over) {
+    std::erase_if(ranges_, [&](const auto& range) { return is_over(range.second.value); });
+  }
+
   size_t size() const { return ranges_.size(); }
   void clear() { ranges_.clear(); }
 
@@ -82,6 +113,34 @@ class RangeMap {
     T value;
   };
   using Map = std::map<uint64_t, Part>;
+
+  // Nothing is left between the two addresses; what sticks out on either side stays. `at` is the first range
+  // that ends after the start; returns the first that starts at the end or behind it.
+  typename Map::iterator make_room(typename Map::iterator at, uint64_t start, uint64_t end) {
+    if (at != ranges_.end() && at->first < start) {
+      const uint64_t old_end = std::exchange(at->second.end, start);
+      const auto next = std::next(at);
+      if (old_end > end) return ranges_.emplace_hint(next, end, Part{old_end, at->second.value});
+      at = next;
+    }
+    while (at != ranges_.end() && at->first < end) {
+      if (at->second.end > end) {
+        auto rest = ranges_.extract(at++);
+        rest.key() = end;
+        return ranges_.insert(at, std::move(rest));
+      }
+      at = ranges_.erase(at);
+    }
+    return at;
+  }
+
+  // Makes two ranges of the one around an address.
+  void cut(uint64_t address) {
+    const auto at = first_ending_after(address);
+    if (at == ranges_.end() || at->first >= address) return;
+    ranges_.emplace_hint(std::next(at), address, at->second);
+    at->second.end = address;
+  }
 
   typename Map::const_iterator first_ending_after(uint64_t address) const {
     auto at = ranges_.upper_bound(address);

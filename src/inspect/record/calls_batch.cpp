@@ -23,7 +23,7 @@ void write_entries(const void* frame, const Batch& batch, aclrtStream stream) {
   const EventHead head{.ticks = ticks(), .stack = capture_stack(frame)};
   for (size_t i = 0; whole && i < batch.count; ++i)
     write<Op::MemcpyBatchEntry>(head, {word(batch.dsts[i]), word(batch.srcs[i]), batch.sizes[i],
-                                       batch.maxs[i] - batch.sizes[i], kBatchKind, word(stream)});
+                                       batch.maxs[i] - batch.sizes[i], kBatchDirection, word(stream)});
 }
 
 template <Op op, class Call, size_t Words>

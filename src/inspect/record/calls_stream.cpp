@@ -50,3 +50,33 @@ PLAT_HOOK(Both, aclrtQueryEventStatus, (aclrtEvent event, aclrtEventRecordedStat
 PLAT_HOOK(Both, aclrtSynchronizeEvent, (aclrtEvent event), (event), V(event))
 PLAT_HOOK(Both, aclrtSynchronizeEventWithTimeout, (aclrtEvent event, int32_t timeout), (event, timeout),
           V(event), V(timeout))
+
+PLAT_HOOK(Both, aclrtStreamAbort, (aclrtStream stream), (stream), V(stream))
+PLAT_HOOK(Before, aclrtStreamStop, (aclrtStream stream), (stream), V(stream))
+PLAT_HOOK(Both, aclrtDeviceTaskAbort, (int32_t device, uint32_t timeout), (device, timeout), V(device))
+PLAT_HOOK(Before, aclrtRecordEventWithFlag, (aclrtEvent event, aclrtStream stream, uint32_t flag),
+          (event, stream, flag), V(event), V(stream))
+PLAT_HOOK(Before, aclrtStreamWaitEventWithFlag,
+          (aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag),
+          (stream, event, timeout, flag), V(stream), V(event))
+
+PLAT_HOOK(After, aclrtCreateNotify, (aclrtNotify * notify, uint64_t flag), (notify, flag), OUT(notify),
+          V(flag))
+PLAT_HOOK(Before, aclrtDestroyNotify, (aclrtNotify notify), (notify), V(notify))
+PLAT_HOOK(Before, aclrtRecordNotify, (aclrtNotify notify, aclrtStream stream), (notify, stream), V(notify),
+          V(stream))
+PLAT_HOOK(Before, aclrtWaitAndResetNotify, (aclrtNotify notify, aclrtStream stream, uint32_t timeout),
+          (notify, stream, timeout), V(notify), V(stream))
+PLAT_HOOK(After, aclrtNotifyImportByKey, (aclrtNotify * notify, const char* key, uint64_t flags),
+          (notify, key, flags), OUT(notify))
+PLAT_HOOK(After, aclrtCntNotifyCreate, (aclrtCntNotify * notify, uint64_t flag), (notify, flag), OUT(notify),
+          V(flag))
+PLAT_HOOK(Before, aclrtCntNotifyDestroy, (aclrtCntNotify notify), (notify), V(notify))
+PLAT_HOOK(Before, aclrtCntNotifyRecord,
+          (aclrtCntNotify notify, aclrtStream stream, aclrtCntNotifyRecordInfo* info), (notify, stream, info),
+          V(notify), V(stream))
+PLAT_HOOK(Before, aclrtCntNotifyWaitWithTimeout,
+          (aclrtCntNotify notify, aclrtStream stream, aclrtCntNotifyWaitInfo* info), (notify, stream, info),
+          V(notify), V(stream))
+PLAT_HOOK(After, aclrtIpcOpenEventHandle, (aclrtIpcEventHandle handle, aclrtEvent* event), (handle, event),
+          OUT(event))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls whose arguments do not fit the table: keys, which are text, and host work, which is told when it
-// runs.
+// Calls whose arguments do not fit the table: keys, which are text, handles that say where memory comes from,
+// and host work, which is told when it runs.
 #include <new>
 #include <string_view>
 
+#include "base/fabric_origin.h"
 #include "inspect/record/hook.h"
 
 namespace plat::inspect {
@@ -11,7 +12,7 @@ namespace {
 
 std::string_view text_of(const char* text) { return text != nullptr ? text : ""; }
 
-// A call with text among its fields.
+// A call that is written in its own way.
 template <Op op, When when, class Call, class Fields>
 int observe_text(const void* frame, Call&& call, Fields&& fields) {
   ThreadState& state = t_state;
@@ -46,6 +47,10 @@ void run_host_work(void* pointer) {
     write<Op::HostWork>({.ticks = ticks()}, {work.number});
   }
   work.function(work.argument);
+  if (start()) {
+    const Writing writing(t_state);
+    write<Op::HostWorkEnd>({.ticks = ticks()}, {work.number});
+  }
 }
 
 template <Op op, class Call>
@@ -73,6 +78,25 @@ using plat::inspect::Op;
 using plat::inspect::When;
 using plat::inspect::word;
 using plat::inspect::write;
+
+extern "C" ACL_FUNC_VISIBILITY aclError aclrtMemImportFromShareableHandleV2(void* shareable,
+                                                                            aclrtMemSharedHandleType type,
+                                                                            uint64_t flags,
+                                                                            aclrtDrvMemHandle* handle) {
+  static constinit Next<decltype(&aclrtMemImportFromShareableHandleV2)> next{
+      "aclrtMemImportFromShareableHandleV2"};
+  const auto target = next.get();
+  if (target == nullptr) return kNotThere;
+  return plat::inspect::observe_text<Op::aclrtMemImportFromShareableHandleV2, When::After>(
+      __builtin_frame_address(0), [&] { return target(shareable, type, flags, handle); },
+      [&](const auto& head) {
+        const bool made = head.result == 0 && handle != nullptr;
+        if (made && type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC)
+          if (const auto server = plat::server_of_fabric_handle(shareable))
+            write<Op::Origin>({.ticks = head.ticks}, {*server});
+        write<Op::aclrtMemImportFromShareableHandleV2>(head, {made ? word(*handle) : 0, word(type)});
+      });
+}
 
 extern "C" ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void* p, size_t n, char* key, size_t len,
                                                                 uint64_t flags) {

@@ -34,6 +34,3 @@ PLAT_HOOK(After, aclrtMemExportToShareableHandleV2,
 PLAT_HOOK(After, aclrtMemImportFromShareableHandle,
           (uint64_t number, int32_t device, aclrtDrvMemHandle* handle), (number, device, handle), OUT(handle),
           number)
-PLAT_HOOK(After, aclrtMemImportFromShareableHandleV2,
-          (void* number, aclrtMemSharedHandleType type, uint64_t flags, aclrtDrvMemHandle* handle),
-          (number, type, flags, handle), OUT(handle), V(type))

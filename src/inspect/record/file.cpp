@@ -12,8 +12,9 @@
 
 #include "base/errno_kept.h"
 #include "base/unsignalled.h"
-#include "inspect/record/say.h"
 #include "inspect/record/ticks.h"
+#include "inspect/record/warn.h"
+#include "os/page.h"
 
 namespace plat::inspect {
 
@@ -50,12 +51,20 @@ bool allocate(int fd, uint64_t offset, size_t size) {
   return errno == 0;
 }
 
+// A range of the file begins at a multiple of 4096, which on some machines is in the middle of a page: then
+// what is before it in that page is mapped as well.
 void* map_range(int fd, uint64_t offset, size_t size) {
-  void* const memory =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
+  const uint64_t lead = offset % os::page_bytes();
+  void* const memory = mmap(nullptr, lead + size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+                            static_cast<off_t>(offset - lead));
   if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, size, MADV_DONTFORK);  // a child has a trace of its own
-  return memory;
+  madvise(memory, lead + size, MADV_DONTFORK);  // a child has a trace of its own
+  return static_cast<char*>(memory) + lead;
+}
+
+void unmap_range(void* start, uint64_t offset, size_t size) {
+  const uint64_t lead = offset % os::page_bytes();
+  munmap(static_cast<char*>(start) - lead, lead + size);
 }
 
 void read_command_line(char (&text)[kProgramBytes]) {
@@ -75,7 +84,7 @@ bool File::create(const Settings& settings) {
   if (fd >= 0 && allocate(fd, 0, kHeaderBytes))
     header_ = static_cast<FileHeader*>(map_range(fd, 0, kHeaderBytes));
   if (header_ == nullptr) {
-    say("cannot write the trace %s: %s; nothing is recorded", path, std::strerror(errno));
+    warn("cannot write the trace %s: %s; nothing is recorded", path, std::strerror(errno));
     if (fd >= 0) {
       ::close(fd);
       unlink(path);
@@ -126,11 +135,11 @@ ChunkHeader* File::claim() {
   ChunkHeader* const chunk = map_chunk(chunks_);
   if (chunk == nullptr) {
     chunks_max_ = chunks_;  // say so once, and do not try for every event
-    say("no more room for the trace %s: %s; events are lost from here on", file_.path(),
-        std::strerror(errno));
+    warn("no more room for the trace %s: %s; events are lost from here on", file_.path(),
+         std::strerror(errno));
     return nullptr;
   }
-  if (++chunks_ == chunks_max_) say("the trace has reached its limit; events are lost from here on");
+  if (++chunks_ == chunks_max_) warn("the trace has reached its limit; events are lost from here on");
   return chunk;
 }
 
@@ -153,11 +162,13 @@ void File::leave(ChunkHeader* chunk) {
 void File::end() {
   const std::lock_guard lock(mutex_);
   while (left_count_ != 0) close(left_[--left_count_]);
-  if (header_ != nullptr) munmap(header_, kHeaderBytes);
+  if (header_ != nullptr) unmap_range(header_, 0, kHeaderBytes);
   header_ = nullptr;
   file_.drop();
 }
 
-void File::close(ChunkHeader* chunk) { munmap(chunk, kChunkBytes); }
+// Where a chunk begins within a page is the same for all.
+static_assert(kChunkBytes % os::kLargestPageBytes == 0);
+void File::close(ChunkHeader* chunk) { unmap_range(chunk, kHeaderBytes, kChunkBytes); }
 
 }  // namespace plat::inspect

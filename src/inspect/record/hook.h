@@ -57,7 +57,7 @@ __attribute__((always_inline)) inline int observe(const void* frame, Call&& call
   if (state.busy != Busy::No || !start()) return call();
   state.busy = Busy::InCall;
   EventHead head;
-  if constexpr (when != When::After) head.ticks = ticks();
+  if constexpr (when != When::After) head.ticks = state.begun = ticks();
   if constexpr (when == When::Both) {
     const Writing writing(state);
     head.stack = capture_stack(frame);

@@ -12,19 +12,26 @@
 #include "inspect/record/hook.h"
 #include "inspect/record/modules.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 namespace plat::inspect {
 namespace {
 
 using Lookup = void* (*)(void*, const char*);
 
+#if defined(__x86_64__)
+constexpr char kFirstVersion[] = "GLIBC_2.2.5";
+#else
+constexpr char kFirstVersion[] = "GLIBC_2.17";
+#endif
+
 Lookup real_lookup() {
   static std::atomic<void*> found{nullptr};
   void* real = found.load(std::memory_order_acquire);
   if (real == nullptr) {
+    // Since 2.34 it is part of the C library; before, it bore the first version of the architecture.
     real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-    if (real == nullptr) real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+    if (real == nullptr) real = dlvsym(RTLD_NEXT, "dlsym", kFirstVersion);
     found.store(real, std::memory_order_release);
   }
   return reinterpret_cast<Lookup>(real);
@@ -72,6 +79,7 @@ __attribute__((visibility("hidden"))) void* plat_inspect_lookup(void* handle, co
 }
 
 // RTLD_DEFAULT is 0 and RTLD_NEXT is -1; every other handle is looked up by us.
+#if defined(__x86_64__)
 asm(R"(
     .text
     .globl dlsym
@@ -98,6 +106,38 @@ dlsym:
     .cfi_endproc
     .size dlsym, .-dlsym
 )");
+#else
+asm(R"(
+    .text
+    .globl dlsym
+    .type dlsym, %function
+    .p2align 2
+dlsym:
+    .cfi_startproc
+    hint #34
+    add x9, x0, #1
+    cmp x9, #1
+    b.ls 1f
+    b plat_inspect_lookup
+1:
+    stp x29, x30, [sp, #-32]!
+    .cfi_def_cfa_offset 32
+    .cfi_offset x29, -32
+    .cfi_offset x30, -24
+    mov x29, sp
+    stp x0, x1, [sp, #16]
+    bl plat_inspect_real_lookup
+    mov x16, x0
+    ldp x0, x1, [sp, #16]
+    ldp x29, x30, [sp], #32
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
+    br x16
+    .cfi_endproc
+    .size dlsym, .-dlsym
+)");
+#endif
 
 #else
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/record/hook.h"
-#include "inspect/record/say.h"
+#include "inspect/record/warn.h"
 
 namespace plat::inspect {
 
@@ -11,7 +11,7 @@ void* find_next(const char* name) {
     static void* const device = dlopen("libascendcl.so", RTLD_LAZY | RTLD_LOCAL);
     if (device != nullptr) found = look_up(device, name);
   }
-  if (found == nullptr) say("the device library has no %s", name);
+  if (found == nullptr) warn("the device library has no %s", name);
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <new>
 
+#include "inspect/record/device_library.h"
 #include "inspect/record/file.h"
 #include "inspect/record/hook.h"
 #include "inspect/record/modules.h"
@@ -112,7 +113,10 @@ bool start_now() {
     if (created) {
       prepare_stacks(settings);
       const Writing writing(t_state);
-      if (!sees_device_calls()) write<Op::MstxOnly>({.ticks = ticks()}, {});
+      if (!sees_device_calls())
+        write<Op::MstxOnly>({.ticks = ticks()}, {});
+      else if (const char* const file = foreign_file_of(find_next("aclrtMalloc")))
+        write<Op::ForeignDevice>({.ticks = ticks()}, {}, file);
     }
     g_phase.store(created ? Phase::Running : Phase::Failed, std::memory_order_release);
     return created;

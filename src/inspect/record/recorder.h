@@ -28,6 +28,7 @@ struct ThreadState {
   uint8_t* end;
   ChunkHeader* chunk;
   uint64_t last_ticks;
+  uint64_t begun;  // the last call that counts from its beginning
   uint64_t last[kBases];
   uint32_t life;   // which trace the chunk is of
   uint32_t forks;  // which process: a child does not have its parent's chunks
@@ -112,12 +113,13 @@ __attribute__((always_inline)) inline void write(const EventHead& head,
   state.last_ticks = now;
   if (head.result != 0) at = put_varint(at, zigzag(static_cast<uint64_t>(static_cast<int64_t>(head.result))));
   if (head.stack != 0) at = put_varint(at, head.stack);
-  constexpr std::string_view fields = info_of(op).fields;
+  constexpr FieldList fields = info_of(op).fields;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (fields[i] == 'n') {
+    const FieldKind kind = kind_of(fields[i]);
+    if (kind == FieldKind::Number) {
       at = put_varint(at, words[i]);
     } else {
-      uint64_t& last = state.last[base_of(fields[i])];
+      uint64_t& last = state.last[base_of(kind)];
       at = put_varint(at, zigzag(words[i] - last));
       last = words[i];
     }

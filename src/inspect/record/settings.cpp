@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "inspect/record/say.h"
+#include "inspect/record/warn.h"
 #include "inspect/trace/format.h"
 
 namespace plat::inspect {
@@ -15,7 +15,7 @@ namespace plat::inspect {
 namespace {
 
 void complain(const char* name, const char* value) {
-  say("%s=%s means nothing to the recorder; it is left at its default", name, value);
+  warn("%s=%s means nothing to the recorder; it is left at its default", name, value);
 }
 
 // The number of a variable within its limits, or the default.

@@ -12,15 +12,14 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/mstx_dialects.h"
 #include "inspect/record/recorder.h"
 #include "inspect/record/stacks.h"
 
 namespace plat::inspect {
 namespace {
 
-// Known by their domains: of a batch they set the count and the ranges, of a heap the range.
-constexpr std::string_view kUnsetDomains[] = {"ptaCaching", "ptaWorkspace", "mindsporeMemPool"};
-constexpr uint64_t kUnsetBit = 1;
+constexpr uint64_t kUnsetBit = 1;  // of the handle of a domain that speaks a dialect
 
 uint64_t domain_number(mstxDomainHandle_t domain) { return word(domain) >> 1; }
 bool leaves_fields_unset(mstxDomainHandle_t domain) { return (word(domain) & kUnsetBit) != 0; }
@@ -68,9 +67,9 @@ mstxDomainHandle_t domain_create(const char* name) {
   uint64_t number = 0;
   uint64_t unset = 0;
   // These clients make their domain anew for every call; it keeps its number, so that readers know a few.
-  static std::atomic<uint64_t> numbers[std::size(kUnsetDomains)];
-  for (size_t i = 0; i < std::size(kUnsetDomains); ++i) {
-    if (text_of(name) != kUnsetDomains[i]) continue;
+  static std::atomic<uint64_t> numbers[std::size(kMstxDialects)];
+  for (size_t i = 0; i < std::size(kMstxDialects); ++i) {
+    if (text_of(name) != kMstxDialects[i]) continue;
     unset = kUnsetBit;
     number = numbers[i].load(std::memory_order_relaxed);
     if (number != 0) continue;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr size_t kPointsMax = 1 << 14;
 constexpr size_t kMarksMax = 1 << 16;
-constexpr size_t kPiecesMax = 20'000;
 
 // Ranges of addresses, which say where memory is and are none: after those that have it.
 bool is_addresses(Kind kind) {
@@ -111,8 +110,7 @@ class Collector final : public Listener {
     for (const auto& [key, owner] : owners_) report_.owners.push_back(owner);
     std::stable_sort(report_.owners.begin(), report_.owners.end(),
                      [](const Owner& a, const Owner& b) { return a.births > b.births; });
-    report_.growth.clear();
-    list_growth();
+    report_.growth = growth_.rising();
   }
 
   std::vector<Owner> largest_owners() const {
@@ -123,15 +121,6 @@ class Collector final : public Listener {
       return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
     });
     return list;
-  }
-
-  void list_growth() {
-    for (const auto& [text, all] : growth_.series())
-      for (const auto& [key, series] : all)
-        if (series.rises > 0) report_.growth.push_back({text, key.first, growth_.site_of(key), series});
-    std::stable_sort(
-        report_.growth.begin(), report_.growth.end(),
-        [](const GrowthLine& a, const GrowthLine& b) { return a.series.rises > b.series.rises; });
   }
 
   // Too many points to draw: of each two the higher one is kept.
@@ -148,50 +137,6 @@ class Collector final : public Listener {
   void look_around() {
     report_.at_peak = largest_owners();
     report_.holes_at_peak = holes();
-    draw_maps();
-  }
-
-  int32_t place_at_peak(const Object& object) const {
-    const auto found = places_.find(key_of(object));
-    return found != places_.end() ? found->second : -1;
-  }
-
-  void add_piece(MemoryMap& map, uint64_t start, uint64_t end, const Object& object) const {
-    if (map.pieces.size() == kPiecesMax) {
-      ++map.left_out;
-    } else {
-      map.pieces.push_back({start, end - start, place_at_peak(object)});
-    }
-  }
-
-  MemoryMap map_of(const Object& object, const Model::Ranges& inside) const {
-    MemoryMap map{object.kind, object.title(), object.start, object.size, {}, 0};
-    inside.for_each(object.start, object.end(), [&](uint64_t start, uint64_t end, ObjectId id) {
-      add_piece(map, start, end, model_.object(id));
-    });
-    return map;
-  }
-
-  void draw_maps() {
-    for (size_t i = 0; i < report_.at_peak.size(); ++i) {
-      const Owner& owner = report_.at_peak[i];
-      places_[{owner.kind, owner.name, owner.site.stack}] = static_cast<int32_t>(i);
-    }
-    for (const auto& named : model_.layers())
-      named.second.heaps.for_each([&](uint64_t, uint64_t, ObjectId id) {
-        report_.maps_at_peak.push_back(map_of(model_.object(id), named.second.regions));
-      });
-    model_.reservations().for_each([&](uint64_t, uint64_t, ObjectId id) {
-      report_.maps_at_peak.push_back(map_of(model_.object(id), model_.memory()));
-    });
-    MemoryMap blocks{Kind::DeviceBlock, "", 0, 0, {}, 0};
-    model_.memory().for_each([&](uint64_t start, uint64_t end, ObjectId id) {
-      const Object& object = model_.object(id);
-      if (object.kind != Kind::DeviceBlock && object.kind != Kind::PoolBlock) return;
-      blocks.size += end - start;
-      add_piece(blocks, start, end, object);
-    });
-    if (!blocks.pieces.empty()) report_.maps_at_peak.push_back(std::move(blocks));
   }
 
   Holes holes_of(const Object& object, const Model::Ranges& inside) const {
@@ -228,7 +173,6 @@ class Collector final : public Listener {
   uint64_t found_peak_ = 0;
   uint64_t last_born_ = 0;  // its serial number
   std::map<Key, Owner> owners_;
-  std::map<Key, int32_t> places_;  // in at_peak
   GrowthBook growth_;
   Model model_;
 };

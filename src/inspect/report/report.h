@@ -52,30 +52,6 @@ struct Mark {
   uint64_t live_bytes = 0;
 };
 
-// A piece of a map, by the owner that has it; -1 if that is none of those who held memory at the peak.
-struct MapPiece {
-  uint64_t start = 0, size = 0;
-  int32_t owner = -1;
-};
-
-// Where things lay: a heap with its regions, a reservation with its mappings, or all blocks, one behind the
-// other.
-struct MemoryMap {
-  Kind kind{};
-  std::string name;
-  uint64_t start = 0, size = 0;  // of blocks: 0 and the sum
-  std::vector<MapPiece> pieces;  // by address
-  uint64_t left_out = 0;         // pieces beyond what a map can show
-};
-
-// Things of one kind from one place, over the marks of one text.
-struct GrowthLine {
-  std::string mark;
-  Kind kind{};
-  Site site;
-  GrowthSeries series;
-};
-
 struct Report {
   TraceInfo info;
   uint64_t events = 0;
@@ -89,7 +65,6 @@ struct Report {
   std::vector<Owner> at_end;                            // the same of what is left
   std::vector<Owner> owners;                            // most births first
   std::vector<Holes> holes_at_peak, holes_at_end;
-  std::vector<MemoryMap> maps_at_peak;
   std::vector<Mark> marks;
   std::vector<GrowthLine> growth;  // what rose at some mark; most rises first
 };

@@ -31,24 +31,25 @@ bool ChunkDecoder::decode(RawEvent& event) {
   event.text = {};
   event.frames.clear();
   size_t count = 0;
-  for (const char field : info_of(event.op).fields) {
-    if (field == 't') {
+  for (const Field field : info_of(event.op).fields) {
+    const FieldKind kind = kind_of(field);
+    if (kind == FieldKind::Text) {
       const uint64_t size = bytes_.varint();
       if (size > kTextMax) return false;
       event.text = bytes_.text(size);
-    } else if (field == 'p') {
+    } else if (kind == FieldKind::Frames) {
       const uint64_t frames = bytes_.varint();
       if (frames > kFramesMax) return false;
       uint64_t last = 0;
       for (uint64_t i = 0; i < frames; ++i) event.frames.push_back(last += unzigzag(bytes_.varint()));
-    } else if (field == 'n') {
+    } else if (kind == FieldKind::Number) {
       event.words[count++] = bytes_.varint();
     } else {
-      uint64_t& last = last_[base_of(field)];
+      uint64_t& last = last_[base_of(kind)];
       event.words[count++] = last += unzigzag(bytes_.varint());
     }
   }
-  if (event.op == Op::Thread) thread_ = static_cast<uint32_t>(event.words[0]);
+  if (event.op == Op::Thread) thread_ = static_cast<uint32_t>(event.thread_id());
   event.thread = thread_;
   return true;
 }

@@ -7,19 +7,17 @@
 #include <vector>
 
 #include "inspect/trace/coding.h"
-#include "inspect/trace/ops.h"
+#include "inspect/trace/event.h"
 
 namespace plat::inspect {
 
 // An event as it stands in the file, with the time in ticks.
-struct RawEvent {
-  Op op{};
+struct RawEvent : Operation {
   uint8_t flags = 0;
   int result = 0;
   uint32_t thread = 0;
   uint32_t stack = 0;
   uint64_t ticks = 0;
-  std::array<uint64_t, kFieldsMax> words{};
   std::string_view text;         // into the chunk
   std::vector<uint64_t> frames;  // of Op::Stack
 };

@@ -170,22 +170,36 @@ void Reader::index_chunk(Seen& seen, uint64_t offset, uint32_t used) {
 void Reader::note(const RawEvent& event) {
   switch (event.op) {
     case Op::Thread:
-      info_.threads[static_cast<uint32_t>(event.words[0])] = std::string(event.text);
+      info_.threads[static_cast<uint32_t>(event.thread_id())] = std::string(event.text);
       break;
     case Op::Module:
-      info_.modules.push_back({event.words[0], event.words[1], event.words[2], std::string(event.text)});
+      info_.modules.push_back({event.load(), event.first(), event.last(), std::string(event.text)});
       break;
     case Op::Stack:
-      info_.stacks[static_cast<uint32_t>(event.words[0])] = event.frames;
+      info_.stacks[static_cast<uint32_t>(event.stack_number())] = event.frames;
       break;
+    case Op::FrameName: {
+      const size_t end = std::min(event.text.find('\n'), event.text.size());
+      info_.frame_names[event.frame_address()] = {
+          std::string(event.text.substr(0, end)),
+          std::string(event.text.substr(std::min(end + 1, event.text.size()))),
+          static_cast<uint32_t>(event.line())};
+      break;
+    }
     case Op::Clock:
-      add_clock(event.words[0], event.words[1]);
+      add_clock(event.clock_ticks(), event.clock_ns());
       break;
     case Op::Exit:
       info_.ended = true;
       break;
     case Op::MstxOnly:
       info_.mstx_only = true;
+      break;
+    case Op::Imported:
+      info_.imported = true;
+      break;
+    case Op::ForeignDevice:
+      info_.foreign_device = std::string(event.text);
       break;
     default:
       break;

@@ -39,19 +39,29 @@ struct Module {
 
 using Frames = std::vector<uint64_t>;
 
+// Of a frame that is in no module.
+struct FrameName {
+  std::string function;
+  std::string file;
+  uint32_t line = 0;
+};
+
 struct TraceInfo {
   uint32_t pid = 0;
   uint32_t parent = 0;
   std::string program;
   uint64_t start_realtime_ns = 0;
-  uint64_t lost = 0;       // events that found no room when they were recorded
-  uint64_t events = 0;     // without those about the trace itself
-  uint64_t bytes = 0;      // that the events take
-  uint64_t damaged = 0;    // chunks that end in something unreadable
-  bool ended = false;      // the program came to its end by itself
-  bool mstx_only = false;  // calls of the device were not seen
+  uint64_t lost = 0;           // events that found no room when they were recorded
+  uint64_t events = 0;         // without those about the trace itself
+  uint64_t bytes = 0;          // that the events take
+  uint64_t damaged = 0;        // chunks that end in something unreadable
+  bool ended = false;          // the program came to its end by itself
+  bool mstx_only = false;      // calls of the device were not seen
+  bool imported = false;       // made of what another tool recorded
+  std::string foreign_device;  // the file of the device's library if it is not ours
   std::vector<Module> modules;
   std::map<uint32_t, Frames> stacks;
+  std::map<uint64_t, FrameName> frame_names;  // by address
   std::map<uint32_t, std::string> threads;
 };
 

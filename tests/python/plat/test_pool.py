@@ -53,6 +53,41 @@ def test_every_function_of_the_header_is_bound():
     assert stats == [name for name, _ in _pool_library.Stats._fields_[1:]]
 
 
+def test_a_walk_finds_what_lives_and_who_owns_an_address(pool):
+    small, large = pool.allocate(1000, tag=5), pool.allocate(3 * PAGE)
+    blocks = {block.address: block for block in pool.walk()}
+    assert set(blocks) == {small.address, large.address} and sorted(blocks) == list(blocks)
+    assert blocks[small.address].tag == 5 and blocks[small.address].size >= 1000
+    assert pool.owner(large.address + PAGE) == blocks[large.address] and not blocks[large.address].asleep
+    assert pool.owner(0x1000) is None
+    small.close()
+    assert pool.owner(large.address - 1 if large.address > small.address else small.address) is None
+    assert [block.address for block in pool.walk()] == [large.address]
+    with pytest.raises(ValueError):
+        pool.owner(-1)
+
+
+def test_peaks_start_anew_and_limits_change(pool):
+    pool.allocate(8 * PAGE).close()
+    assert pool.stats["used_peak"] >= 8 * PAGE
+    pool.reset_peaks()
+    assert pool.stats["used_peak"] < 8 * PAGE
+    pool.set_limits(4 * PAGE)
+    refused(2, pool.allocate, 8 * PAGE)
+    pool.set_limits()
+    assert pool.allocate(8 * PAGE).size == 8 * PAGE
+    with pytest.raises(ValueError):
+        pool.set_limits(-1)
+
+
+def test_blocks_of_whole_pages(device):
+    with plat.Pool(device, whole_pages=True) as pool:
+        first, second = pool.allocate(100), pool.allocate(PAGE + 1)
+        assert first.address % PAGE == second.address % PAGE == 0
+        assert [block.with_tail % PAGE for block in pool.walk()] == [0, 0]
+        first.close(), second.close()
+
+
 def test_alignment_tags_and_purposes(pool):
     assert pool.allocate(100, alignment=4096).address % 4096 == 0
     tagged = pool.allocate(1000, tag=5)

@@ -22,7 +22,9 @@ def test_everything_says_what_it_is():
             memory.share(): "<plat.SharedMemory of 2 MiB on device 0>", device.default_stream: "<plat.DefaultStream of device 0>"}
         for block in (pool.allocate(1000), arena.allocate(1000)):
             things[block] = f"<plat.{type(block).__name__} of 1000 bytes at {block.address:#x}>"
-        for owner in device.stream(), device.event():
+        managed = device.managed((2, 3), "f4")
+        things[managed] = f"<plat.ManagedMemory of 24 bytes at {managed.address:#x}>"
+        for owner in device.stream(), device.event(), device.notify():
             things[owner] = f"<plat.{type(owner).__name__} {owner.handle:#x}>"
         tagged = pool.allocate(2000, tag=3)
         things[tagged] = f"<plat.Block of 1.953 KiB at {tagged.address:#x}, tag 3>"

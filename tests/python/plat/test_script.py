@@ -18,7 +18,8 @@ def run(*command, env=PLAIN):
     return subprocess.run([str(part) for part in command], text=True, capture_output=True, env=env)
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py")))
+# The one between servers wants their daemons, and is a test of its own where there are any.
+@pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py") if not path.name.startswith("fabric_")))
 def test_examples_run_under_plat_run(script, tmp_path):
     done = run(PLAT, "run", "--quiet", "--devices", "1", "--capacity", "256MiB", "--", sys.executable, "-B", EXAMPLES / script)
     assert done.returncode == 0 and "data came back: True" in done.stdout and "False" not in done.stdout, done.stderr

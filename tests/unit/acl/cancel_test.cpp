@@ -70,6 +70,32 @@ TEST_F(Cancel, CallsThatAskTheSystemFinish) {
   }));
 }
 
+// Mapping asks the system for nothing; the last mapping of a freed handle gives its memory back.
+TEST_F(Cancel, AnUnmapThatGivesMemoryBackFinishes) {
+  aclrtPhysicalMemProp prop{};
+  prop.memAttr = ACL_HBM_MEM_HUGE;
+  prop.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+  aclrtDrvMemHandle handle = nullptr;
+  void* start = nullptr;
+  size_t before = 0;
+  size_t after = 0;
+  size_t total = 0;
+  std::vector<char> host(kSize, 1);
+  ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &before, &total), ACL_SUCCESS);
+  ASSERT_EQ(aclrtReserveMemAddress(&start, kSize, 0, nullptr, 1), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMallocPhysical(&handle, kSize, &prop, 0), ACL_SUCCESS);
+  EXPECT_TRUE(finishes([&] {
+    EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMapMem(start, kSize, 0, handle, 0), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(start, kSize, host.data(), kSize, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
+    EXPECT_EQ(aclrtUnmapMem(start), ACL_SUCCESS);
+  }));
+  EXPECT_EQ(aclrtReleaseMemAddress(start), ACL_SUCCESS);
+  ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &after, &total), ACL_SUCCESS);
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(Cancel, WaitsFinish) {
   std::atomic<bool> waiting{false};
   ASSERT_EQ(aclrtLaunchHostFunc(

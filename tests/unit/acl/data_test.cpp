@@ -43,6 +43,20 @@ TEST(HalfFloat, KnownValues) {
   EXPECT_EQ(aclFloat16ToFloat(0x0001), std::ldexp(1.0F, -24));
 }
 
+// Between two neighbours: to the nearer one, and from the very middle to the even one.
+TEST(HalfFloat, RoundsToTheNearest) {
+  for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
+    const float low = aclFloat16ToFloat(static_cast<aclFloat16>(bits));
+    const float high = aclFloat16ToFloat(static_cast<aclFloat16>(bits + 1));
+    const float middle = low + (high - low) / 2;  // exact: a float has room for it
+    EXPECT_EQ(aclFloatToFloat16(middle), bits + bits % 2);
+    EXPECT_EQ(aclFloatToFloat16(std::nextafter(middle, low)), bits);
+    EXPECT_EQ(aclFloatToFloat16(std::nextafter(-middle, -high)), (bits + 1) | 0x8000);
+  }
+  EXPECT_EQ(aclFloatToFloat16(std::nextafter(65520.0F, 0.0F)), 0x7BFF);
+  EXPECT_EQ(aclFloatToFloat16(65520.0F), 0x7C00);
+}
+
 TEST(DataBuffer, KeepsWhatItIsTold) {
   char data[8];
   aclDataBuffer* buffer = aclCreateDataBuffer(data, sizeof data);

@@ -54,6 +54,24 @@ void in_a_child(const std::function<void()>& body) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// Whoever believed it would map another length of memory than there is.
+TEST_F(Attaching, AHeaderThatContradictsItselfIsRefused) {
+  const auto ledger = Ledger::attach(options_);
+  ASSERT_TRUE(ledger);
+  std::fstream file(options_.control_path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto write = [&](uint64_t capacity_bytes) {
+    file.seekp(offsetof(LedgerHeader, capacity_bytes));
+    file.write(reinterpret_cast<const char*>(&capacity_bytes), sizeof capacity_bytes);
+    file.flush();
+  };
+  for (const uint64_t wrong : {uint64_t{0}, 62_MiB, 64_MiB + 1, 66_MiB, UINT64_MAX}) {
+    write(wrong);
+    EXPECT_NE(refusal(RuleId::DeviceOpen).find("contradicts itself"), std::string::npos);
+  }
+  write(64_MiB);
+  EXPECT_TRUE(Ledger::attach(options_));
+}
+
 TEST_F(Attaching, AFileThatWasCutShortIsRefusedWhileSomebodyUsesIt) {
   for (const off_t size : {0, 4096}) {
     auto ledger = Ledger::attach(options_);

@@ -44,6 +44,15 @@ TEST(Config, CapacityFollowsTheProductUnlessChosen) {
   EXPECT_TRUE(config.capacity_was_chosen && config.product_was_chosen);
 }
 
+TEST(Config, ServerIsOfASuperPodOnlyOnA3) {
+  EXPECT_EQ(read({}).server, kNoServer);
+  EXPECT_EQ(read({{"PLAT_PRODUCT", "a3"}}).server, 0u);
+  EXPECT_EQ(read({{"PLAT_PRODUCT", "a3"}, {"PLAT_SERVER", "1022"}}).server, 1022u);
+  EXPECT_EQ(read({{"PLAT_PRODUCT", "a3"}, {"PLAT_SERVER", "none"}}).server, kNoServer);
+  for (const char* wrong : {"1023", "-1", "None", "3x", "99999999999999999999"})
+    EXPECT_EQ(read({{"PLAT_PRODUCT", "a3"}, {"PLAT_SERVER", wrong}}).complaints.size(), 1u) << wrong;
+}
+
 TEST(Config, WhatMakesNoSenseIsNamed) {
   const Values wrong = {{"PLAT_PRODUCT", "a9"},
                         {"PLAT_DEVICES", "65"},
@@ -72,16 +81,26 @@ TEST(Config, WhatMakesNoSenseIsNamed) {
   EXPECT_EQ(config.node, "default");
 }
 
-TEST(Config, VisibleDevicesAreReadUpToTheFirstThatMakesNoSense) {
-  const auto visible = [](const char* list) {
-    return read({{"PLAT_DEVICES", "4"}, {"ASCEND_RT_VISIBLE_DEVICES", list}}).visible;
+TEST(Config, VisibleDevicesAreReadAsTheVendorDoes) {
+  const auto read_list = [](const char* list) {
+    return read({{"PLAT_DEVICES", "4"}, {"ASCEND_RT_VISIBLE_DEVICES", list}});
   };
-  EXPECT_EQ(visible("2, 0"), (std::vector<uint32_t>{2, 0}));
-  EXPECT_EQ(visible("1,4,0"), (std::vector<uint32_t>{1}));
-  EXPECT_EQ(visible("1,1,0"), (std::vector<uint32_t>{1}));
-  EXPECT_EQ(visible("0,x"), (std::vector<uint32_t>{0}));
-  EXPECT_TRUE(visible("").empty());
-  EXPECT_TRUE(visible("-1").empty());
+  EXPECT_EQ(read_list("1,3").visible, (std::vector<uint32_t>{1, 3}));
+  const Config wrong = read_list("2,0");
+  EXPECT_TRUE(wrong.visible.empty());
+  EXPECT_NE(wrong.visible_problem.find("device 0"), std::string::npos);
+  EXPECT_TRUE(wrong.complaints.empty());  // the count says so, as on hardware, and nothing else is in the way
+}
+
+TEST(Config, NumbersOfTheCardsAreWhatTheUserSays) {
+  const Config config = read({{"PLAT_DEVICE_NUMBERS", "ai_core=24, vector_core=48,l2=192MiB"}});
+  EXPECT_EQ(config.numbers.ai_cores, 24u);
+  EXPECT_EQ(config.numbers.vector_cores, 48u);
+  EXPECT_EQ(config.numbers.l2_bytes, 192_MiB);
+  EXPECT_FALSE(config.numbers.ai_cpus);
+  EXPECT_TRUE(config.complaints.empty());
+  for (const char* wrong : {"cores=3", "ai_core", "ai_core=", "ai_core=many"})
+    EXPECT_EQ(read({{"PLAT_DEVICE_NUMBERS", wrong}}).complaints.size(), 1u) << wrong;
 }
 
 TEST(Config, RulesAreChosenByNameInAnyCase) {

@@ -10,7 +10,7 @@
 #include "device/config.h"
 #include "rules/rules.h"
 
-namespace plat::fault {
+namespace plat::device::fault {
 namespace {
 
 std::vector<Clause> parse(std::string_view text) {
@@ -85,6 +85,9 @@ TEST(FaultPlan, RefusesWhatItDoesNotUnderstand) {
                             "malloc, nth=1, delay=2h",
                             "malloc, nth=1, delay=99999999999s",
                             "malloc, nth=1, kill=now",
+                            "malloc, nth=1, uce=1",
+                            "malloc, nth=1, uce, kill",
+                            "malloc, uce",
                             "malloc, nth=1, kill, twice",
                             "capacity",
                             "capacity, to=2MiB",
@@ -96,6 +99,25 @@ TEST(FaultPlan, RefusesWhatItDoesNotUnderstand) {
     EXPECT_NE(problem_of(wrong), "") << wrong;
   EXPECT_NE(problem_of("malloc; free, nth=1, kill").find("malloc: when?"), std::string::npos);
   EXPECT_EQ(problem_of(" ;;\n#\n"), "");
+}
+
+TEST(FaultPlan, ServersHaveEffectsOfTheirOwn) {
+  const auto plan = parse(
+      "server, nth=1, drop; server 3, every=2, delay=5ms; server 0,nth=1,cut,once; server 1, nth=4, stop");
+  ASSERT_EQ(plan.size(), 4u);
+  for (const Clause& clause : plan) EXPECT_TRUE(clause.of_servers && clause.calls.empty());
+  EXPECT_EQ(plan[0].server, kAnyServer);
+  EXPECT_EQ(plan[1].server, 3u);
+  EXPECT_EQ(plan[1].delay, std::chrono::milliseconds(5));
+  EXPECT_EQ(plan[2].effect, Effect::Cut);
+  EXPECT_EQ(plan[3].effect, Effect::Drop);
+  EXPECT_EQ(plan[3].lasts, Lasts::Sticky);
+  for (const char* wrong :
+       {"server", "server 1, nth=1", "server 1, cut", "server x, nth=1, cut", "server 1023, nth=1, cut",
+        "server -1, nth=1, cut", "server1, nth=1, cut", "server, nth=1, fail=107017", "server, nth=1, kill",
+        "server, nth=1, cut, drop", "server, nth=1, cut=1", "server, nth=1, stop, once",
+        "server, nth=1, once, stop", "server, nth=1, delay", "malloc, nth=1, cut", "malloc, nth=1, stop"})
+    EXPECT_NE(problem_of(wrong), "") << wrong;
 }
 
 TEST(FaultPlan, GroupsAreWords) {
@@ -120,6 +142,25 @@ TEST_F(FaultTest, FiresWhenItsClauseSays) {
   EXPECT_EQ(failures("free, nth=1, fail=1; any, nth=2, fail=1", 6), (V{2}));
 }
 
+// It waits for memory, in the thread that made the call, and is there once.
+TEST_F(FaultTest, MemoryBreaksOnceForEachClauseThatFires) {
+  arm(parse("malloc, every=2, uce"), 1);
+  EXPECT_FALSE(begin_call("aclrtMalloc"));
+  EXPECT_FALSE(take_break());
+  EXPECT_FALSE(begin_call("aclrtMalloc"));
+  EXPECT_FALSE(begin_call("aclrtMemcpy"));
+  end_call();
+  bool elsewhere = true;
+  std::thread([&] { elsewhere = take_break(); }).join();
+  EXPECT_FALSE(elsewhere);
+  EXPECT_TRUE(take_break());
+  EXPECT_FALSE(take_break());
+  EXPECT_FALSE(begin_call("aclrtMalloc"));
+  EXPECT_FALSE(begin_call("aclrtMalloc"));
+  arm({}, 1);
+  EXPECT_FALSE(take_break()) << "with the plan goes what it had planned";
+}
+
 TEST_F(FaultTest, ChanceIsRepeatedByItsSeed) {
   const auto once = failures("malloc, chance=0.1, fail=1", 5000, 7);
   EXPECT_EQ(failures("malloc, chance=0.1, fail=1", 5000, 7), once);
@@ -139,6 +180,23 @@ TEST_F(FaultTest, SaysWhichClauseFired) {
   EXPECT_EQ(failure->error.rule, RuleId::FaultInjected);
   EXPECT_EQ(failure->error.detail,
             "clause 2 of the fault plan, 'malloc, every=2, fail=207001', fired at call 2");
+}
+
+TEST_F(FaultTest, AnswersAreCountedForEachServer) {
+  arm(parse(
+          "server 2, nth=2, cut; server, nth=4, delay=3ms; server, nth=4, delay=2ms; malloc, nth=1, fail=1"),
+      1);
+  EXPECT_FALSE(begin_answer(1));
+  EXPECT_FALSE(begin_answer(2));
+  EXPECT_FALSE(begin_answer(1));
+  const auto both = begin_answer(2);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->effect, Effect::Cut);
+  EXPECT_EQ(both->delay, std::chrono::milliseconds(5));
+  EXPECT_EQ(both->why, "clause 1 of the fault plan, 'server 2, nth=2, cut', fired at answer 2 of server 2");
+  EXPECT_FALSE(begin_answer(2));
+  EXPECT_TRUE(begin_call("aclrtMalloc"));
+  EXPECT_FALSE(begin_call("server 2"));
 }
 
 TEST_F(FaultTest, EachCallIsCountedOnceWhateverTheThread) {
@@ -204,4 +262,4 @@ TEST(FaultSettings, ComeFromVariableAndFile) {
 }
 
 }  // namespace
-}  // namespace plat::fault
+}  // namespace plat::device::fault

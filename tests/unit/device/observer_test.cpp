@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -49,6 +51,37 @@ class Observing : public ::testing::Test {
 TEST_F(Observing, ADeviceThatNobodyUsesIsIdleAndStaysUntouched) {
   EXPECT_EQ(observe(path_).state, ObserveState::Idle);
   EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+// What a header says is not believed: tables of that length would be more than there is memory.
+TEST_F(Observing, ADamagedControlFileIsToldAndTakesNoMemory) {
+  const auto ledger = join();
+  const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  LedgerHeader whole{};
+  ASSERT_EQ(pread(fd, &whole, sizeof whole, 0), ssize_t{sizeof whole});
+  const auto damage = [&](auto LedgerHeader::*field, auto value) {
+    char bytes[sizeof whole];
+    std::memcpy(bytes, &whole, sizeof whole);
+    std::memcpy(
+        bytes + (reinterpret_cast<const char*>(&(whole.*field)) - reinterpret_cast<const char*>(&whole)),
+        &value, sizeof value);
+    EXPECT_EQ(pwrite(fd, bytes, sizeof bytes, 0), ssize_t{sizeof bytes});
+    const Observation seen = observe(path_);
+    EXPECT_EQ(seen.state, ObserveState::Unknown);
+    EXPECT_EQ(seen.problem, "its control file is damaged");
+    EXPECT_FALSE(find_running(path_));
+  };
+  damage(&LedgerHeader::capacity_bytes, UINT64_MAX);
+  damage(&LedgerHeader::page_count, UINT32_MAX);
+  damage(&LedgerHeader::handle_count, UINT32_MAX);
+  damage(&LedgerHeader::whitelist_count, UINT32_MAX);
+  damage(&LedgerHeader::total_bytes, uint64_t{0});
+  std::array<char, sizeof whole.product> endless;
+  endless.fill('x');
+  damage(&LedgerHeader::product, endless);
+  EXPECT_EQ(pwrite(fd, &whole, sizeof whole, 0), ssize_t{sizeof whole});
+  close(fd);
+  EXPECT_EQ(observe(path_).state, ObserveState::Live);
 }
 
 TEST_F(Observing, SaysTheSameAsTheLedger) {

@@ -11,7 +11,7 @@
 
 #include "os/file.h"
 
-namespace plat::report {
+namespace plat::device::report {
 namespace {
 
 class Report : public ::testing::Test {
@@ -210,4 +210,4 @@ TEST_F(Report, LevelsAreKept) {
 }
 
 }  // namespace
-}  // namespace plat::report
+}  // namespace plat::device::report

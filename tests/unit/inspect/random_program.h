@@ -24,8 +24,8 @@ class RandomProgram {
     event.stack = static_cast<uint32_t>(pick(6));
     event.result = pick(10) == 0 ? 107000 : 0;
     event.begins = pick(8) == 0;
-    const std::string_view fields = info_of(event.op).fields;
-    for (size_t i = 0; i < fields.size() && i < event.words.size(); ++i) event.words[i] = word(fields[i]);
+    size_t count = 0;
+    for (const Field field : info_of(event.op).fields) event.words[count++] = word(kind_of(field));
     event.text = texts()[pick(texts().size())];
     return event;
   }
@@ -36,11 +36,12 @@ class RandomProgram {
            op == Op::aclrtResetDeviceForce || op == Op::mstxReplayBegin || op == Op::mstxDetach;
   }
   // Few of each, so that events meet the things that others made, and those that are gone.
-  uint64_t word(char field) {
+  uint64_t word(FieldKind kind) {
     static constexpr std::array<uint64_t, 8> sizes = {0, 1, 2, 3, 5, 0x400, 0x1000, 0x2000};
-    if (field == 'a' || field == 'b') return 0x100000 * (1 + pick(3)) + 0x400 * pick(6);
-    if (field == 's') return pick(4);
-    if (field == 'h') return pick(2) * pick(6);
+    if (kind == FieldKind::Address || kind == FieldKind::OtherAddress)
+      return 0x100000 * (1 + pick(3)) + 0x400 * pick(6);
+    if (kind == FieldKind::Stream) return pick(4);
+    if (kind == FieldKind::Handle) return pick(2) * pick(6);
     return sizes[pick(sizes.size())];
   }
   static const std::array<std::string, 6>& texts() {

@@ -36,7 +36,7 @@ TEST(Reader, MergesThreadsInTheOrderOfTime) {
   EXPECT_EQ(events[0].op, Op::aclInit);
   EXPECT_EQ(events[0].thread, 1u);
   EXPECT_EQ(events[1].op, Op::aclrtSetDevice);
-  EXPECT_EQ(events[1][0], 3u);
+  EXPECT_EQ(events[1].device(), 3u);
   EXPECT_EQ(events[2].op, Op::aclrtResetDevice);
   EXPECT_EQ(events[3].op, Op::aclFinalize);
 }
@@ -50,8 +50,8 @@ TEST(Reader, DifferencesStartAnewWithEachThread) {
   ASSERT_TRUE(reader);
   const auto events = all_of(*reader);
   ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[1][0], 0x1010u);
-  EXPECT_EQ(events[2][0], 0x2000u);
+  EXPECT_EQ(events[1].address(), 0x1010u);
+  EXPECT_EQ(events[2].address(), 0x2000u);
   EXPECT_EQ(events[2].thread, 2u);
 }
 
@@ -118,7 +118,7 @@ TEST(Reader, GoesOnWhereItWasWhenMoreIsWritten) {
   EXPECT_EQ(events[0].op, Op::aclrtSetDevice);
   EXPECT_EQ(events[0].thread, 2u);
   EXPECT_EQ(events[1].thread, 1u);
-  EXPECT_EQ(events[1][0], 0x1010u);
+  EXPECT_EQ(events[1].address(), 0x1010u);
   EXPECT_EQ(events[1].number, 3u);
   EXPECT_EQ(reader->info().events, 3u);
   EXPECT_EQ(reader->info().damaged, 0u);

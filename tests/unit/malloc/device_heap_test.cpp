@@ -10,7 +10,7 @@
 #include "rules/rules.h"
 #include "support/tiny_device.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 namespace {
 
 using testing::TinyDevice;
@@ -170,4 +170,4 @@ TEST(DeviceHeap, AgreesWithANaiveModel) {
 }
 
 }  // namespace
-}  // namespace plat::memory
+}  // namespace plat::malloc

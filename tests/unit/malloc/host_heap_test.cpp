@@ -16,7 +16,7 @@
 
 #include "rules/rules.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 namespace {
 
 // The kernel looks, and says no where a look of ours would fault.
@@ -198,4 +198,4 @@ TEST(HostHeap, RegisteringABlockGivesItADeviceAddressOnce) {
 }
 
 }  // namespace
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -7,7 +7,7 @@
 #include "rules/rules.h"
 #include "support/tiny_device.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 namespace {
 
 using plat::testing::TinyDevice;
@@ -50,4 +50,4 @@ TEST(Locator, FreedBlocksAreToldAsSuch) {
 }
 
 }  // namespace
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -2,13 +2,14 @@
 // Stream-ordered pools: which freed memory a stream may have again, and what is given back when.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "malloc/pool_set.h"
 #include "rules/rules.h"
 #include "support/tiny_device.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 namespace {
 
 using stream::StreamId;
@@ -207,19 +208,16 @@ TEST_F(Pools, BlocksOfTheHeapAreFreedOnceInStreamOrder) {
 }
 
 // The keys of a block of the heap end with it: when the free is reached, not when it is queued.
-TEST_F(Pools, HeapBlockIsFreedWhenTheFreeIsReached) {
-  std::atomic<int> freed{0};
-  pools.set_free_block([&](Va start, Family by, const char* how) {
-    ++freed;
-    return tiny.heap.free(start, by, how);
-  });
+TEST_F(Pools, KeysOfAHeapBlockEndWhenTheFreeIsReached) {
   const Va in_heap = tiny.malloc(4_MiB).value();
+  const std::string key = tiny.ipc.export_range(in_heap, 2_MiB, 0, 2_MiB).value();
+  const std::array<int32_t, 1> somebody{1};
   block(one);
   ASSERT_TRUE(pools.free(in_heap, streams, one));
-  EXPECT_EQ(freed, 0);
+  EXPECT_TRUE(tiny.ipc.allow(key, somebody));
   gate = true;
   ASSERT_TRUE(streams.synchronize(one));
-  EXPECT_EQ(freed, 1);
+  EXPECT_FALSE(tiny.ipc.allow(key, somebody));
 }
 
 TEST_F(Pools, AStoppedContextStillTakesBlocksBack) {
@@ -250,10 +248,15 @@ TEST_F(Pools, ChunksSplitAndMerge) {
 }
 
 TEST_F(Pools, AFullDeviceTakesBackWhatPoolsHold) {
-  tiny.heap.set_reclaim([&](uint32_t bank) { return pools.reclaim(bank, streams); });
   ASSERT_TRUE(pools.free(allocate(16_MiB, one), streams, one));
   ASSERT_TRUE(streams.synchronize(one));
-  EXPECT_TRUE(tiny.malloc(64_MiB, ACL_MEM_MALLOC_HUGE_ONLY, Call::Align32));
+  const auto whole_device =
+      plan(tiny.node.product(), Call::Align32, 64_MiB, ACL_MEM_MALLOC_HUGE_ONLY).value();
+  const auto take = [&](const DeviceHeap::MakeRoom& make_room) {
+    return tiny.heap.allocate(whole_device, 0, kModuleApp, Family::Device, make_room);
+  };
+  EXPECT_EQ(take(nullptr).error().rule, RuleId::OutOfMemory);
+  EXPECT_TRUE(take([&] { return pools.reclaim(0, streams); }));
 }
 
 TEST_F(Pools, DestroyedPoolsKeepTheirLiveBlocks) {
@@ -267,4 +270,4 @@ TEST_F(Pools, DestroyedPoolsKeepTheirLiveBlocks) {
 }
 
 }  // namespace
-}  // namespace plat::memory
+}  // namespace plat::malloc

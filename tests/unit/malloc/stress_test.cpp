@@ -9,7 +9,7 @@
 #include "rules/rules.h"
 #include "support/tiny_device.h"
 
-namespace plat::memory {
+namespace plat::malloc {
 namespace {
 
 TEST(Stress, ThreadsKeepTheirOwnBytes) {
@@ -106,4 +106,4 @@ TEST(Stress, TwoThreadsFreeOneLargeBlock) {
 }
 
 }  // namespace
-}  // namespace plat::memory
+}  // namespace plat::malloc

@@ -3,6 +3,9 @@
 
 #include <cstring>
 
+#include <map>
+#include <random>
+
 #include "unit/mstx/fixture.h"
 
 namespace plat::mstx::test {
@@ -81,6 +84,83 @@ TEST_F(MstxTest, ARangeOfAToolThatLeftIsNotEndedAtItsSuccessor) {
     const auto next = attach<ToolB>();
     mstxRangeEnd(id);
     ASSERT_EQ(platMstxDetach(next), PLAT_MSTX_OK);
+  }
+}
+
+TEST_F(MstxTest, WithOneToolARangeHasTheToolsOwnId) {
+  const auto first = attach<ToolA>();
+  const mstxRangeId alone = mstxRangeStartA("alone", nullptr);
+  EXPECT_EQ(alone, ToolA::books.ranges.begin()->first);
+  attach<ToolB>();
+  const mstxRangeId together = mstxRangeStartA("together", nullptr);
+  EXPECT_EQ(ToolA::books.ranges.count(together), 0u);
+  EXPECT_EQ(ToolB::books.ranges.count(together), 0u);
+  // What was given out means the same with two tools, and when the first has left.
+  mstxRangeEnd(alone);
+  EXPECT_EQ(ToolA::books.ranges.size(), 1u);
+  ASSERT_EQ(platMstxDetach(first), PLAT_MSTX_OK);
+  mstxRangeEnd(together);
+  EXPECT_TRUE(ToolB::books.ranges.empty());
+  const mstxRangeId again = mstxRangeStartA("alone", nullptr);
+  EXPECT_EQ(again, ToolB::books.ranges.begin()->first);
+  mstxRangeEnd(again);
+  EXPECT_TRUE(ToolB::books.ranges.empty());
+}
+
+TEST_F(MstxTest, ToolsThatCountAlikeAreNotMixedUp) {
+  ToolA::habits.ranges_from_zero = ToolB::habits.ranges_from_zero = true;
+  ToolA::last_handle = ToolB::last_handle = 5;
+  const auto first = attach<ToolA>();
+  EXPECT_EQ(mstxRangeStartA("of A", nullptr), 5u);
+  ASSERT_EQ(platMstxDetach(first), PLAT_MSTX_OK);
+  attach<ToolB>();
+  const mstxRangeId of_b = mstxRangeStartA("of B", nullptr);  // B says 5 too, and that is still A's
+  EXPECT_NE(of_b, 5u);
+  mstxRangeEnd(5);
+  EXPECT_EQ(ToolB::books.ranges.size(), 1u);
+  mstxRangeEnd(of_b);
+  EXPECT_TRUE(ToolB::books.ranges.empty());
+}
+
+// Two tools that both count from 1, and again when they come back. A range that is ended ends at those who
+// saw it start and are still there; a tool that is told to end what it did not start notes a mistake.
+TEST_F(MstxTest, RangesEndWhereTheyStartedWhoeverComesAndGoes) {
+  std::minstd_rand random(4711);
+  struct Side {
+    platMstxToolId_t id = 0;
+    size_t open = 0;
+  } a, b;
+  std::map<mstxRangeId, std::pair<platMstxToolId_t, platMstxToolId_t>> open;
+  const auto toggle = [&]<class Tool>(Side& side, Tool) {
+    if (side.id != 0) {
+      ASSERT_EQ(platMstxDetach(side.id), PLAT_MSTX_OK);
+      side = {};
+      return;
+    }
+    Tool::books.ranges.clear();
+    Tool::habits.ranges_from_zero = true;
+    Tool::last_handle = 1;
+    side.id = attach<Tool>();
+  };
+  for (int step = 0; step < 5000; ++step) {
+    const auto what = random() % 16;
+    if (what == 0) toggle(a, ToolA());
+    if (what == 1) toggle(b, ToolB());
+    if (what >= 2 && what < 9 && a.id + b.id != 0) {
+      const mstxRangeId id = mstxRangeStartA("r", nullptr);
+      ASSERT_TRUE(open.emplace(id, std::pair(a.id, b.id)).second) << "an id was given twice";
+      a.open += a.id != 0;
+      b.open += b.id != 0;
+    }
+    if (what >= 9 && !open.empty()) {
+      const auto one = std::next(open.begin(), static_cast<long>(random() % open.size()));
+      mstxRangeEnd(one->first);
+      a.open -= a.id != 0 && one->second.first == a.id;
+      b.open -= b.id != 0 && one->second.second == b.id;
+      open.erase(one);
+    }
+    ASSERT_TRUE(a.id == 0 || ToolA::books.ranges.size() == a.open);
+    ASSERT_TRUE(b.id == 0 || ToolB::books.ranges.size() == b.open);
   }
 }
 

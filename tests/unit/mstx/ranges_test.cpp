@@ -3,53 +3,65 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <thread>
 #include <vector>
 
 namespace plat::mstx {
 namespace {
 
-TEST(MstxRanges, AnIdIsNeverZeroAndNeedsAllItsBits) {
+TEST(MstxRanges, HasTheWantedIdUnlessItIsTaken) {
   Ranges ranges;
-  uint32_t slot = 0;
-  ASSERT_NE(ranges.take(slot), nullptr);
-  EXPECT_GT(ranges.open(slot), UINT32_MAX);
+  EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
+  const uint64_t other = ranges.open(ranges.make(), 7);
+  EXPECT_NE(other, 7u);
+  EXPECT_NE(ranges.close(7), nullptr);
+  EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
+  EXPECT_NE(ranges.close(other), nullptr);
+}
+
+TEST(MstxRanges, AnIdOfOursIsNeverZeroAndNeedsAllItsBits) {
+  Ranges ranges;
+  const uint64_t id = ranges.open(ranges.make(), 0);
+  EXPECT_GT(id, UINT32_MAX);
+  EXPECT_NE(ranges.open(ranges.make(), 0), id);
+  // A tool that counts like we do loses only the id.
+  const uint64_t taken = ranges.open(ranges.make(), id + 2);
+  EXPECT_EQ(taken, id + 2);
+  EXPECT_GT(ranges.open(ranges.make(), 0), taken);
 }
 
 TEST(MstxRanges, EndsOnce) {
   Ranges ranges;
-  uint32_t slot = 0, closed = 0;
-  ranges.take(slot)->parts[0] = {3, 44};
-  const uint64_t id = ranges.open(slot);
-  ASSERT_NE(ranges.close(id, closed), nullptr);
-  EXPECT_EQ(ranges.close(id, closed), nullptr);
-  ranges.give_back(slot);
-  ASSERT_NE(ranges.take(slot), nullptr);
-  EXPECT_NE(ranges.open(slot), id);
-  EXPECT_EQ(ranges.close(id, closed), nullptr);
+  auto range = ranges.make();
+  range->parts[0] = {3, 44};
+  const uint64_t id = ranges.open(std::move(range), 0);
+  range = ranges.close(id);
+  ASSERT_NE(range, nullptr);
+  EXPECT_EQ(range->parts[0].id, 44u);
+  EXPECT_EQ(ranges.close(id), nullptr);
 }
 
 TEST(MstxRanges, GarbageIsNoRange) {
   Ranges ranges;
-  uint32_t slot = 0;
-  EXPECT_EQ(ranges.close(0, slot), nullptr);
-  EXPECT_EQ(ranges.close(1, slot), nullptr);
-  EXPECT_EQ(ranges.close(UINT64_MAX, slot), nullptr);
+  for (const uint64_t id : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) EXPECT_EQ(ranges.close(id), nullptr);
 }
 
 TEST(MstxRanges, ALimitedNumberIsOpenAtOnce) {
   Ranges ranges;
-  uint32_t slot = 0;
-  for (uint32_t i = 0; i < Ranges::kMax; ++i) ASSERT_NE(ranges.take(slot), nullptr);
-  uint32_t more = 0;
-  EXPECT_EQ(ranges.take(more), nullptr);
-  ranges.give_back(slot);
-  EXPECT_NE(ranges.take(more), nullptr);
+  for (uint32_t i = 1; i < Ranges::kMax; ++i) ranges.open(ranges.make(), i);
+  auto last = ranges.make();
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(ranges.make(), nullptr);
+  ranges.give_back(std::move(last));
+  last = ranges.make();
+  EXPECT_NE(last, nullptr);
+  EXPECT_EQ(ranges.make(), nullptr);
+  EXPECT_NE(ranges.close(1), nullptr);
+  EXPECT_NE(ranges.make(), nullptr);
 }
 
-// Each thread writes its own number into the ranges it holds: a record that two held at once would show.
-TEST(MstxRanges, ARecordHasOneOwner) {
+// All want the same few ids; each gets back what it put in.
+TEST(MstxRanges, AnIdHasOneOwner) {
   Ranges ranges;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -57,16 +69,14 @@ TEST(MstxRanges, ARecordHasOneOwner) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 2000; ++round) {
         uint64_t ids[5];
-        for (uint64_t& id : ids) {
-          uint32_t slot = 0;
-          ranges.take(slot)->parts[0] = {t, 0};
-          id = ranges.open(slot);
+        for (uint64_t wanted = 0; wanted < 5; ++wanted) {
+          auto range = ranges.make();
+          range->parts[0] = {t, 0};
+          ids[wanted] = ranges.open(std::move(range), wanted);
         }
-        for (uint64_t id : ids) {
-          uint32_t slot = 0;
-          const RangeRecord* record = ranges.close(id, slot);
-          if (record == nullptr || record->parts[0].tool != t) ++wrong;
-          ranges.give_back(slot);
+        for (const uint64_t id : ids) {
+          const auto range = ranges.close(id);
+          if (range == nullptr || range->parts[0].tool != t) ++wrong;
         }
       }
     });

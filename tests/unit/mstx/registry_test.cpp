@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/mstx_dialects.h"
+
 namespace plat::mstx {
 namespace {
 
@@ -129,11 +131,11 @@ TEST(MstxRegistry, HeapNewsOfADeviceReplaceEachOther) {
 }
 
 TEST(MstxDialects, AreKnownByTheirDomain) {
-  EXPECT_TRUE(dialect_of("ptaCaching").fields_unset);
-  EXPECT_TRUE(dialect_of("ptaWorkspace").heap_is_news);
-  EXPECT_TRUE(dialect_of("mindsporeMemPool").fields_unset);
-  EXPECT_FALSE(dialect_of("atb").fields_unset);
-  EXPECT_FALSE(dialect_of("").heap_is_news);
+  EXPECT_TRUE(speaks_dialect("ptaCaching"));
+  EXPECT_TRUE(speaks_dialect("ptaWorkspace"));
+  EXPECT_TRUE(speaks_dialect("mindsporeMemPool"));
+  EXPECT_FALSE(speaks_dialect("atb"));
+  EXPECT_FALSE(speaks_dialect(""));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "os/process.h"
+
 namespace plat::os {
 namespace {
 
@@ -131,6 +133,47 @@ TEST_F(Files, ASizeBeyondTheLimitIsAnErrorAndNoSignal) {
   ASSERT_TRUE(text);
   EXPECT_EQ(text->size(), 4096u);
   EXPECT_FALSE(read_small_file(path("nothing")));
+}
+
+TEST_F(Files, WritesWhatTheSystemTakes) {
+  const Fd file = open_private_file(path("data"), true);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(write_at(file.get(), "abcdef", 6, 10), 6u);
+  char back[6] = {};
+  ASSERT_TRUE(read_at(file.get(), back, 6, 10));
+  EXPECT_EQ(std::string(back, 6), "abcdef");
+  EXPECT_EQ(write_at(-1, "abcdef", 6, 0), 0u);
+}
+
+TEST_F(Files, TextIsAddedAtTheEnd) {
+  EXPECT_FALSE(exists(path("log")));
+  append(path("log"), "one\n");
+  append(path("log"), "two\n");
+  EXPECT_TRUE(exists(path("log")));
+  EXPECT_EQ(read_small_file(path("log")), "one\ntwo\n");
+}
+
+// Where there is no such file, people see the text all the same.
+TEST_F(Files, TextThatHasNoFileGoesToStandardError) {
+  ::testing::internal::CaptureStderr();
+  append(path("no/such/directory"), "one\n");
+  append("", "two\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "one\ntwo\n");
+}
+
+TEST_F(Files, APipeThatNobodyReadsRaisesNoSignal) {
+  EXPECT_EQ(in_child([] {
+              int ends[2];
+              if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 1;
+              close(ends[0]);
+              append("", "lost\n");
+              return 0;
+            }),
+            0);
+}
+
+TEST_F(Files, AKilledProcessRunsNothingMore) {
+  EXPECT_EQ(in_child([]() -> int { kill_process(); }), 1000 + SIGKILL);
 }
 
 TEST(MemoryFile, HasItsSizeAndIdentityAndAHighNumber) {

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cerrno>
 
 #include "base/units.h"
 #include "os/file.h"
+#include "os/page.h"
 #include "os/process.h"
 
 namespace plat::os {
@@ -35,6 +37,22 @@ TEST(Address, IsReservedOnceAndReleased) {
     release_address(start, 4_MiB);
   }
   EXPECT_EQ(reserve_address(0, uint64_t{1} << 60), 0u);
+}
+
+TEST(Pages, AnyPartOfThemIsMappedOrNot) {
+  const uint64_t page = kernel_page_bytes();
+  EXPECT_TRUE(std::has_single_bit(page) && page >= 4096);
+  EXPECT_EQ(page_bytes(), page);
+  const uint64_t start = reserve_address(0, 4 * page);
+  release_address(start + 2 * page, 2 * page);
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{4095}, page - 1, page, 2 * page - 1}) {
+    EXPECT_TRUE(is_mapped(start + offset, 1)) << offset;
+    EXPECT_TRUE(is_mapped(start + offset, 2 * page - offset)) << offset;
+    EXPECT_FALSE(is_mapped(start + offset, 2 * page - offset + 1)) << offset;
+  }
+  EXPECT_FALSE(is_mapped(start + 2 * page + 5, 1));
+  EXPECT_FALSE(is_mapped(start, UINT64_MAX - start + 1));
+  release_address(start, 2 * page);
 }
 
 TEST(Pages, DiscardedOnesReadZero) {

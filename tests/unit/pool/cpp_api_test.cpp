@@ -137,6 +137,37 @@ TEST_F(CppPoolTest, HasEveryCallOfTheCApi) {
   EXPECT_EQ(owner.stats().reserved_bytes, 0u);
 }
 
+TEST_F(CppPoolTest, OwnsBlocksWithTagsAlignmentAndInBatches) {
+  DevicePool owner(options);
+  {
+    const Block block = owner.block(1000, BlockOptions{4096, stream(1), PLAT_POOL_COMPUTE, 7});
+    EXPECT_EQ(reinterpret_cast<uint64_t>(block.get()) % 4096, 0u);
+    EXPECT_EQ(owner.owner(static_cast<char*>(block.get()) + 999).tag, 7);
+    BlockOptions pinned;
+    pinned.purpose = PLAT_POOL_HOST;
+    const Buffer<int> numbers(owner, 100, pinned);
+    numbers.data()[99] = 5;
+    Batch batch(owner, {100, 3_MiB, 5000}, stream(2));
+    EXPECT_EQ(batch.size(), 3u);
+    EXPECT_EQ(live(owner), 5u);
+    Batch moved = std::move(batch);
+    EXPECT_EQ(batch.size(), 0u);
+    for (void* address : moved) EXPECT_EQ(owner.owner(address).address, address);
+    moved = Batch(owner, {64}, nullptr);
+    EXPECT_EQ(live(owner), 3u);
+    EXPECT_EQ(owner.blocks().size(), 3u);
+    EXPECT_THROW(Batch(owner, {64, 100_MiB}), PoolError);
+    EXPECT_EQ(live(owner), 3u) << "all or none";
+  }
+  EXPECT_EQ(live(owner), 0u);
+  EXPECT_TRUE(owner.blocks().empty());
+  owner.trim();
+  owner.reset_peaks();
+  EXPECT_EQ(owner.stats().reserved_peak, 0u);
+  owner.set_limits(2_MiB);
+  EXPECT_THROW(owner.allocate(3_MiB), PoolError);
+}
+
 TEST_F(CppPoolTest, EndsArenasAndCachesWithTheirOwner) {
   DevicePool owner(options);
   {

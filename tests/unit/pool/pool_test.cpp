@@ -6,10 +6,10 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "pool/clock.h"
 #include "pool_fixture.h"
 
 namespace plat::test {
@@ -170,14 +170,32 @@ TEST_F(PoolTest, GivesBackWhatNobodyNeededForAWhile) {
   }
 }
 
+// A clock that stands still while nobody moves it.
+class HandClock {
+ public:
+  HandClock() {
+    pool::clock_now = [] { return pool::TimePoint(time_); };
+  }
+  ~HandClock() { pool::clock_now = std::chrono::steady_clock::now; }
+  void pass(std::chrono::milliseconds time) { time_ += time; }
+
+ private:
+  static inline std::chrono::milliseconds time_{1000};
+};
+
 TEST_F(PoolTest, GivesBackAtTheFirstFreeAfterTheIdleTime) {
+  HandClock clock;
   options.release = PLAT_POOL_RELEASE_IDLE;
   options.release_idle_ms = 10;
   create();
   void* kept = take(4_MiB);
+  void* next = take(4_MiB);
   plat_pool_free(pool, take(20_MiB));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  clock.pass(std::chrono::milliseconds(9));
   plat_pool_free(pool, kept);
+  EXPECT_GE(stats().reserved_bytes, 28_MiB) << "not yet";
+  clock.pass(std::chrono::milliseconds(1));
+  plat_pool_free(pool, next);
   EXPECT_LT(stats().reserved_bytes, 20_MiB);
 }
 

@@ -23,7 +23,7 @@ struct IpcKeys : ::testing::Test {
     return allowed.has_value();
   }
   std::string key_of(Va block) {
-    auto key = ipc.export_range(block, 64, 0);
+    auto key = ipc.export_range(block, 64, 0, 4096);
     EXPECT_TRUE(key);
     return key.value_or("");
   }
@@ -31,6 +31,17 @@ struct IpcKeys : ::testing::Test {
   plat::testing::TinyDevice tiny;
   Ipc ipc{tiny.vmm};
 };
+
+TEST_F(IpcKeys, AreNoOtherText) {
+  const std::string key = key_of(*tiny.malloc(100));
+  ASSERT_TRUE(is_live(key));
+  for (size_t at = 0; at < key.size(); ++at)
+    for (const int bit : {0x01, 0x20, 0x80}) {  // another number, capitals, no letter at all
+      std::string other = key;
+      other[at] = static_cast<char>(other[at] ^ bit);
+      EXPECT_FALSE(is_live(other)) << other;
+    }
+}
 
 TEST_F(IpcKeys, AreClosedWhileTheBlockIsFreedAndEndWithIt) {
   const Va block = *tiny.malloc(100);

@@ -131,8 +131,8 @@ TEST_F(ShortcutsTest, MemoryInUseIsNotTakenDown) {
 TEST_F(ShortcutsTest, BlocksAreRememberedUntilTheyAreFreed) {
   for (const uint64_t size : {uint64_t{4096}, uint64_t{1_MiB}, uint64_t{4_MiB}}) {
     SCOPED_TRACE(size);
-    const Va block = tiny.malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, memory::Call::Align32).value();
-    const Va keeper = tiny.malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, memory::Call::Align32).value();
+    const Va block = tiny.malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, malloc::Call::Align32).value();
+    const Va keeper = tiny.malloc(size, ACL_MEM_MALLOC_HUGE_FIRST, malloc::Call::Align32).value();
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(write(block));
     EXPECT_EQ(is_known(block), remembers);
     const uint64_t in_page = std::min<uint64_t>(size, 2_MiB);
@@ -186,7 +186,7 @@ TEST_F(ShortcutsTest, NothingIsWrittenAfterUnmapping) {
     ASSERT_TRUE(write(range));
     while (!tiny.vmm.unmap(range)) std::this_thread::yield();
     ASSERT_TRUE(tiny.vmm.free(handle));
-    const Va block = tiny.malloc(2_MiB, ACL_MEM_MALLOC_HUGE_ONLY, memory::Call::Align32).value();
+    const Va block = tiny.malloc(2_MiB, ACL_MEM_MALLOC_HUGE_ONLY, malloc::Call::Align32).value();
     ASSERT_TRUE(tiny.mover.copy(va_of(next.data()), block, next.size(), 0));
     ASSERT_EQ(std::count(next.begin(), next.end(), 0), static_cast<long>(next.size())) << "round " << round;
     ASSERT_TRUE(tiny.free(block));

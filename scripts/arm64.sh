@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# arm64.sh [CTEST ARGUMENT...]: builds for aarch64, and passes the tests in a Debian root of that architecture, whose programs qemu runs:
+# all of them are its own, the shell, Python and ctest too. Needs root. Emulation shows what the code does, not in
+# which order another processor's memory sees it; tests/model is for that.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/bare.sh
+root=$PWD/build/arm64-root
+packages=libc6-dev,libstdc++-12-dev,libfmt-dev,libexpected-dev,libcli11-dev,nlohmann-json3-dev,zlib1g-dev,libdw-dev
+packages+=,libgtest-dev,libgmock-dev,python3-dev,pybind11-dev,python3-pytest,python3-hypothesis,python3-numpy,cmake,procps,util-linux
+
+# What is mounted and registered here goes with this script.
+if [ -z "${PLAT_OWN_MOUNTS:-}" ]; then
+  if [ "$(id -u)" -ne 0 ]; then echo "The tests of aarch64 need root, for a root of that architecture." >&2; exit 1; fi
+  PLAT_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
+fi
+
+# Packages are unpacked and not set up: nothing that runs here needs that.
+if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
+  rm -rf --one-file-system "$root"
+  mkdir -p build
+  own_sources bookworm | mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$packages" bookworm "$root" -
+  # Absolute links would lead the compiler to this machine's libraries.
+  find "$root" -path '*/lib/*' -name '*.so*' -type l -lname '/*' | while read -r link; do
+    ln -sfrn "$root$(readlink "$link")" "$link"
+  done
+  echo "$packages" >"$root.packages"
+fi
+scripts/build.sh arm64
+
+binfmt=/proc/sys/fs/binfmt_misc
+[ -e $binfmt/register ] || mount -t binfmt_misc none $binfmt
+[ -e $binfmt/qemu-aarch64 ] || cat /usr/lib/binfmt.d/qemu-aarch64.conf >$binfmt/register
+mkdir -p "$root$PWD"
+mount --bind . "$root$PWD"
+# A mapping of 64 GiB is more than qemu has addresses for. What it cannot do at all: run a program with its owner's rights, say whether a
+# fault was a read or a write, take the pages of a mapping away.
+not_here=Environment.OfAProgramWithMoreRightsThanItsCallerIsEmpty:HostFault.ReadOfMappedMemoryIsExplained
+not_here+=:HostFault.WriteOfReservedMemoryIsExplained:Pages.DiscardedOnesReadZero
+in_bare_root 'cd "$1"; export PLAT_CAPACITY=4GiB KILLS=100 GTEST_FILTER="-$2"; shift 2; exec ctest --preset arm64 "$@"' \
+  "$PWD" "$not_here" "$@"

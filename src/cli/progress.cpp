@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/screen.h"
+#include "os/process.h"
+
+namespace plat::cli {
+
+namespace {
+
+constexpr uint64_t kFirstNs = 300'000'000;  // nobody wonders before
+constexpr uint64_t kNextNs = 100'000'000;
+
+}  // namespace
+
+Progress::Progress(const std::string& what) : what_(visible(what)), is_terminal_(isatty(STDERR_FILENO) == 1) {
+  if (!is_terminal_) return;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width_ = size.ws_col;
+  next_ns_ = os::monotonic_nanoseconds() + kFirstNs;
+}
+
+void Progress::at(double part) {
+  if (!is_terminal_) return;
+  const uint64_t now = os::monotonic_nanoseconds();
+  if (now < next_ns_) return;
+  next_ns_ = now + kNextNs;
+  is_shown_ = true;
+  const std::string line = fmt::format("{:3.0f} % {}", std::clamp(part, 0.0, 1.0) * 100, what_);
+  // Not into the last column, where some terminals go on in the next line.
+  fmt::print(stderr, "\r{}\x1b[K", cut(line, std::max<size_t>(width_, 2) - 1));
+  std::fflush(stderr);
+}
+
+void Progress::done() {
+  if (!is_shown_) return;
+  is_shown_ = false;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
+inspect::Source watched(inspect::Source source, Progress& progress, unsigned times) {
+  const double whole = static_cast<double>(std::max<uint64_t>(source.size, 1)) * times;
+  const auto done = std::make_shared<double>(0);
+  source.read = [read = std::move(source.read), whole, done, &progress](void* target, uint64_t offset,
+                                                                        size_t size) {
+    const size_t got = read(target, offset, size);
+    *done += static_cast<double>(got);
+    progress.at(*done / whole);
+    return got;
+  };
+  return source;
+}
+
+}  // namespace plat::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walk: the memory behind a pinned range, chunk by chunk.
+#pragma once
+
+#include "device/node.h"
+#include "vmm/translate.h"
+
+namespace plat::copy {
+
+// Consecutive memory of one bank, all of it written before or none of it.
+struct Chunk {
+  device::Bank* bank = nullptr;
+  uint32_t page = 0;
+  uint64_t offset = 0;
+  uint64_t size_bytes = 0;
+  bool cold = false;  // never written; then one page at most
+
+  std::byte* memory() const { return bank->page_memory(page) + offset; }
+};
+
+// Walks a pinned range chunk by chunk.
+class Walk {
+ public:
+  Walk(const vmm::PinnedRange& range, device::Node& node) : range_(range), node_(node), at_(range.start()) {}
+
+  bool done() const { return left_.size_bytes == 0 && at_ - range_.start() == range_.size_bytes(); }
+  // The next chunk, at most `limit` bytes of it.
+  Chunk next(uint64_t limit = UINT64_MAX) {
+    if (left_.size_bytes == 0) left_ = find();
+    Chunk chunk = left_;
+    chunk.size_bytes = std::min(chunk.size_bytes, limit);
+    const uint64_t end = left_.offset + chunk.size_bytes;
+    left_.page += static_cast<uint32_t>(end / core::kPageBytes);
+    left_.offset = end % core::kPageBytes;
+    left_.size_bytes -= chunk.size_bytes;
+    return chunk;
+  }
+  uint64_t available() {
+    if (left_.size_bytes == 0) left_ = find();
+    return left_.size_bytes;
+  }
+
+ private:
+  Chunk find() {
+    const vmm::PinnedRange::Piece piece = range_.piece_at(at_);
+    Chunk chunk{node_.open_bank(piece.bank), piece.page, piece.offset, piece.size_bytes, false};
+    chunk.cold = !chunk.bank->is_committed(piece.page);
+    at_ = at_ + piece.size_bytes;
+    uint32_t last = piece.page;
+    while (!chunk.cold && at_ - range_.start() < range_.size_bytes()) {
+      const vmm::PinnedRange::Piece next = range_.piece_at(at_);
+      if (next.bank != piece.bank || next.page != last + 1 || !chunk.bank->is_committed(next.page)) break;
+      last = next.page;
+      chunk.size_bytes += next.size_bytes;
+      at_ = at_ + next.size_bytes;
+    }
+    return chunk;
+  }
+
+  const vmm::PinnedRange& range_;
+  device::Node& node_;
+  Va at_;
+  Chunk left_;
+};
+
+}  // namespace plat::copy

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/check/heard.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plat::inspect {
+
+std::optional<Heard> Heard::of(const Event& event) {
+  const std::string& text = event.text;
+  const size_t name_end = text.find(' ');
+  if (name_end == std::string::npos) return std::nullopt;
+  Heard heard;
+  heard.rule = rules::find(std::string_view(text).substr(0, name_end));
+  if (heard.rule == nullptr) return std::nullopt;
+  heard.code = static_cast<int>(event.code());
+  const size_t open = std::min(text.find('(', name_end), text.size());
+  heard.function = text.substr(name_end + 1, open - name_end - 1);
+  heard.detail = text.substr(std::min(open + 1, text.size()));
+  // "offset): offset is 3", and "): ..." of a call as a whole.
+  if (const size_t close = heard.detail.find("): "); close != std::string::npos)
+    heard.detail.erase(close, close == 0 ? 3 : 1);
+  heard.site = Site::of(event);
+  return heard;
+}
+
+std::vector<Heard> HeardBook::hear(const Event& event) {
+  auto heard = Heard::of(event);
+  if (!heard) return {};
+  if (event.in_call() == 0) return {*std::move(heard)};
+  waiting_[event.thread].push_back(*std::move(heard));
+  return {};
+}
+
+std::vector<Heard> HeardBook::during(const Event& event) {
+  if (waiting_.empty() || event.begins) return {};
+  // These are told while a call runs.
+  const bool is_inside = info_of(event.op).part == Part::Mstx || event.op == Op::MemcpyBatchEntry ||
+                         event.op == Op::HostWork || event.op == Op::HostWorkEnd || event.op == Op::Origin;
+  const auto found = waiting_.find(event.thread);
+  if (is_inside || found == waiting_.end()) return {};
+  std::vector<Heard> all = std::move(found->second);
+  waiting_.erase(found);
+  for (Heard& heard : all) heard.site = Site::of(event);
+  return all;
+}
+
+}  // namespace plat::inspect

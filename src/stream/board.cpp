@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "os/doorbell.h"
+#include "os/memory.h"
+#include "os/process.h"
+#include "os/signal_chain.h"
+#include "rules/rules.h"
+#include "stream/stream.h"
+
+namespace plat::stream {
+
+namespace {
+
+constexpr const char* kFileName = "plat-board";
+constexpr uint64_t kMagic = 0x31'64'72'61'6f'62'2d'70;  // "p-board1"
+constexpr uint32_t kCells = 8192;
+constexpr uint32_t kPids = 65536;
+// How often a thread that waits for another process looks whether that is still there.
+constexpr auto kLookForOwner = std::chrono::milliseconds(500);
+
+}  // namespace
+
+struct Board::Layout {
+  struct Slot {
+    std::atomic<uint32_t> kind;
+    std::atomic<uint32_t> generation;
+    std::atomic<uint32_t> holders;  // other processes
+    std::atomic<uint32_t> device;
+    std::atomic<uint32_t> value;  // of a notify; the last record of an event
+    std::atomic<uint32_t> open_to_all;
+    std::atomic<uint32_t> pids;  // the first, from 1
+    std::atomic<uint32_t> spare;
+  };
+  struct Pid {
+    std::atomic<int32_t> pid;
+    std::atomic<uint32_t> next;
+  };
+
+  uint64_t magic;
+  uint64_t secret;
+  int32_t pid;
+  uint64_t start_time;
+  alignas(64) std::atomic<uint32_t> bell;
+  std::atomic<uint32_t> listeners;
+  alignas(64) std::array<Slot, kNotifies> notifies;
+  std::array<Slot, kEvents> events;
+  std::array<Pid, kPids> pids;
+  std::array<std::array<std::atomic<uint32_t>, kCells>, kEvents> cells;
+
+  Slot& slot(Kind which, uint32_t index) { return which == Kind::Event ? events[index] : notifies[index]; }
+};
+
+Board::Core::~Core() { os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout)); }
+
+void Board::Core::ring() const {
+  memory->bell.fetch_add(1);
+  if (memory->listeners.load() > 0) os::wake_sleepers(memory->bell);
+}
+
+void Board::Core::listen() {
+  os::unblock_faults();
+  memory->listeners.fetch_add(1);
+  while (!stopping.load()) {
+    const uint32_t heard = memory->bell.load();
+    std::vector<std::shared_ptr<Stream>> streams;
+    {
+      const std::lock_guard lock(mutex);
+      streams.swap(parked);
+    }
+    for (auto& stream : streams) stream->wake_here();
+    streams.clear();
+    gate.notify();
+    if (own) {
+      os::sleep_on(memory->bell, heard, std::nullopt);
+      continue;
+    }
+    os::sleep_on(memory->bell, heard, kLookForOwner);
+    if (os::start_time_of(memory->pid) != memory->start_time) owner_is_gone.store(true);
+  }
+  memory->listeners.fetch_sub(1);
+}
+
+Board::Board(os::Fd file, Layout* memory, bool own)
+    : file_(std::move(file)), core_(std::make_shared<Core>(memory, own)), memory_(memory) {}
+
+Board::~Board() {
+  core_->stopping.store(true);
+  if (!listener_.joinable()) return;
+  ring();
+  if (listener_.get_id() == std::this_thread::get_id())
+    listener_.detach();
+  else
+    listener_.join();
+}
+
+Result<std::shared_ptr<Board>> Board::create() {
+  os::Fd file = os::move_high(os::create_memory_file(kFileName, sizeof(Layout)));
+  auto* memory = file ? reinterpret_cast<Layout*>(os::map_shared(file.get(), 0, sizeof(Layout))) : nullptr;
+  if (memory == nullptr)
+    return fail(RuleId::DeviceLimits, "", "no memory to be shared with other processes: {}",
+                std::strerror(errno));
+  const os::ProcessIdentity self = os::this_process();
+  memory->secret = os::random_number();
+  memory->pid = self.pid;
+  memory->start_time = self.start_time;
+  memory->magic = kMagic;
+  return std::shared_ptr<Board>(new Board(std::move(file), memory, true));
+}
+
+std::shared_ptr<Board> Board::open(int32_t pid) {
+  Layout* memory = nullptr;
+  os::Fd file = os::find_memory_file(pid, kFileName, [&](int fd) {
+    const auto identity = os::identify(fd);
+    if (!identity || identity->size_bytes != sizeof(Layout)) return false;
+    memory = reinterpret_cast<Layout*>(os::map_shared(fd, 0, sizeof(Layout)));
+    if (memory == nullptr) return false;
+    // A child keeps the files of its parent open; and a number is given to another process one day.
+    if (memory->magic == kMagic && memory->pid == pid && memory->start_time == os::start_time_of(pid))
+      return true;
+    os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout));
+    memory = nullptr;
+    return false;
+  });
+  if (memory == nullptr) return nullptr;
+  return std::shared_ptr<Board>(new Board({}, memory, false));
+}
+
+int32_t Board::owner() const { return memory_->pid; }
+uint64_t Board::secret() const { return memory_->secret; }
+
+std::optional<Board::Place> Board::take_place(Kind kind, uint32_t device) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t count = kind == Kind::Event ? kEvents : kNotifies;
+  for (uint32_t index = 0; index < count; ++index) {
+    Layout::Slot& slot = memory_->slot(kind, index);
+    if (slot.kind.load() != static_cast<uint32_t>(Kind::Free) || slot.holders.load() > 0) continue;
+    slot.generation.fetch_add(1);
+    slot.device.store(device);
+    slot.value.store(0);
+    slot.open_to_all.store(0);
+    for (uint32_t at = slot.pids.exchange(0); at != 0; at = memory_->pids[at - 1].next.load())
+      free_pids_.push_back(at);
+    if (kind == Kind::Event)
+      for (auto& cell : memory_->cells[index]) cell.store(0, std::memory_order_relaxed);
+    slot.kind.store(static_cast<uint32_t>(kind));
+    return Place{index, slot.generation.load()};
+  }
+  return std::nullopt;
+}
+
+void Board::leave_place(Kind kind, uint32_t index) {
+  memory_->slot(kind, index).kind.store(static_cast<uint32_t>(Kind::Free));
+}
+
+void Board::open_to_all(uint32_t index) { memory_->notifies[index].open_to_all.store(1); }
+
+bool Board::allow(uint32_t index, std::span<const int32_t> pids) {
+  const std::lock_guard lock(mutex_);
+  if (pids.size() > free_pids_.size() + (kPids - pids_used_)) return false;
+  Layout::Slot& slot = memory_->notifies[index];
+  for (const int32_t pid : pids) {
+    uint32_t at = 0;
+    if (free_pids_.empty()) {
+      at = ++pids_used_;
+    } else {
+      at = free_pids_.back();
+      free_pids_.pop_back();
+    }
+    memory_->pids[at - 1].pid.store(pid);
+    memory_->pids[at - 1].next.store(slot.pids.load());
+    slot.pids.store(at);
+  }
+  return true;
+}
+
+bool Board::hold(Kind kind, uint32_t index, uint32_t generation) {
+  if (index >= (kind == Kind::Event ? kEvents : kNotifies)) return false;
+  Layout::Slot& slot = memory_->slot(kind, index);
+  // First a holder, then a look: the owner frees it first, then looks for holders.
+  slot.holders.fetch_add(1);
+  if (slot.kind.load() == static_cast<uint32_t>(kind) && slot.generation.load() == generation) return true;
+  slot.holders.fetch_sub(1);
+  return false;
+}
+
+void Board::let_go(Kind kind, uint32_t index) { memory_->slot(kind, index).holders.fetch_sub(1); }
+
+uint32_t Board::generation_of(Kind kind, uint32_t index) const {
+  return memory_->slot(kind, index).generation.load();
+}
+
+bool Board::is_allowed(uint32_t index, int32_t pid) const {
+  const Layout::Slot& slot = memory_->notifies[index];
+  if (slot.open_to_all.load() != 0) return true;
+  uint32_t at = slot.pids.load();
+  for (uint32_t steps = 0; at != 0 && at <= kPids && steps < kPids; ++steps) {
+    const Layout::Pid& entry = memory_->pids[at - 1];
+    if (entry.pid.load() == pid) return true;
+    at = entry.next.load();
+  }
+  return false;
+}
+
+uint32_t Board::device_of(Kind kind, uint32_t index) const {
+  return memory_->slot(kind, index).device.load();
+}
+
+std::atomic<uint32_t>& Board::value(uint32_t index) { return memory_->notifies[index].value; }
+
+uint32_t Board::recorded(uint32_t index) const { return memory_->events[index].value.load(); }
+void Board::set_recorded(uint32_t index, uint32_t number) { memory_->events[index].value.store(number); }
+
+bool Board::is_reached(uint32_t index, uint32_t number) const {
+  if (number == 0) return true;
+  const uint32_t latest = memory_->cells[index][number % kCells].load();
+  return latest != 0 && static_cast<int32_t>(latest - number) >= 0;
+}
+
+void Board::reach(uint32_t index, uint32_t number) {
+  auto& cell = memory_->cells[index][number % kCells];
+  uint32_t latest = cell.load();
+  while ((latest == 0 || static_cast<int32_t>(number - latest) > 0) &&
+         !cell.compare_exchange_weak(latest, number)) {
+  }
+  ring();
+}
+
+bool Board::listen() {
+  const std::lock_guard lock(mutex_);
+  if (listener_.joinable()) return true;
+  try {
+    listener_ = std::thread([core = core_] { core->listen(); });
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Board::park(std::shared_ptr<Stream> stream) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    auto& parked = core_->parked;
+    if (std::find(parked.begin(), parked.end(), stream) == parked.end()) parked.push_back(std::move(stream));
+  }
+  return listen();
+}
+
+void Board::abandon_in_child() { file_ = {}; }
+
+std::shared_ptr<HeldPlace> HeldPlace::take(std::shared_ptr<Board> board, Board::Kind kind, uint32_t device) {
+  const auto place = board->take_place(kind, device);
+  if (!place) return nullptr;
+  return std::shared_ptr<HeldPlace>(
+      new HeldPlace(std::move(board), kind, place->index, place->generation, true));
+}
+
+std::shared_ptr<HeldPlace> HeldPlace::hold(std::shared_ptr<Board> board, Board::Kind kind, uint32_t index,
+                                           uint32_t generation) {
+  if (!board->hold(kind, index, generation)) return nullptr;
+  return std::shared_ptr<HeldPlace>(new HeldPlace(std::move(board), kind, index, generation, false));
+}
+
+HeldPlace::~HeldPlace() {
+  if (own_)
+    board_->leave_place(kind_, index_);
+  else
+    board_->let_go(kind_, index_);
+}
+
+}  // namespace plat::stream

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/check_includes.py finds each kind of violation: a small house, whole, and then with one thing wrong."""
+import importlib.util
+import pathlib
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/check_includes.py"
+spec = importlib.util.spec_from_file_location("check_includes", SCRIPT)
+check_includes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check_includes)
+
+TREE = {
+    "src/CMakeLists.txt": "foreach(folder base os low high)\n  add_subdirectory(${folder})\nendforeach()\n",
+    "include/acl/acl.h": "",
+    "src/base/text.h": "#include <string>\nnamespace plat {}\n",
+    "src/os/file.cpp": "#include <unistd.h>\nnamespace plat::os {}\n",
+    "src/low/low.h": '#include "base/text.h"\n#include "acl/acl.h"\nnamespace plat::low {}\n',
+    "src/high/high.cpp": '#include "low/low.h"\n#include <dlfcn.h>\nnamespace plat::high {}\n',
+    "src/high/record/hook.c": '#include "high/trace/event.h"\n',
+    "src/high/trace/event.h": "",
+}
+HOUSE = {"base": "", "os": "", "low": "base", "high": "low", "high/record": "high/trace", "high/trace": ""}
+SYSTEM = {"high": "dlfcn.h"}
+NAMESPACES = {"base": {""}}
+
+
+@pytest.fixture
+def look(tmp_path):
+    """Writes the house with changes (a path and lines that are added to it) and looks at it."""
+
+    def run(changes=None, house=None, system=None, namespaces=None):
+        for path, text in TREE.items():
+            file = tmp_path / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        for path, text in (changes or {}).items():
+            file = tmp_path / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(TREE.get(path, "") + text)
+        return check_includes.House(tmp_path, house or HOUSE, system or SYSTEM, namespaces or NAMESPACES).check()
+
+    return run
+
+
+def test_a_house_in_order(look):
+    assert look() == []
+
+
+@pytest.mark.parametrize(
+    "path, text, said",
+    [
+        ("src/low/low.h", '#include "high/trace/event.h"\n', "src/low/low.h:4: low/ may not include high/trace/event.h"),
+        ("src/high/high.cpp", '#include "base/text.h"\n', "src/high/high.cpp:4: high/ may not include base/text.h"),
+        ("src/high/high.cpp", "#include <base/text.h>\n", "may not include base/text.h"),
+        ("src/high/record/hook.c", '#include "low/low.h"\n', "src/high/record/hook.c:2: high/record/ may not include low/low.h"),
+        ("src/low/low.h", "#include <unistd.h>\n", "low/ may not include <unistd.h>"),
+        ("src/low/low.h", "#  include <csignal>\n", "low/ may not include <csignal>"),
+        ("src/low/table.inc", "#include <fcntl.h>\n", "src/low/table.inc:1: low/ may not include <fcntl.h>"),
+        ("src/low/page.cpp.in", "#include <fcntl.h>\n", "src/low/page.cpp.in:1: low/ may not include <fcntl.h>"),
+        ("src/low/low.h", "namespace plat::other {}\n", "the namespace of low/ is plat::low, not plat::other"),
+        ("src/low/low.h", "namespace plat {}\n", "the namespace of low/ is plat::low, not plat"),
+    ],
+)
+def test_what_a_file_must_not_do(look, path, text, said):
+    wrong = look({path: text})
+    assert len(wrong) == 1 and said in wrong[0]
+
+
+@pytest.mark.parametrize(
+    "tables, said",
+    [
+        ({"house": {**HOUSE, "low": "base os"}}, "HOUSE: low/ is allowed os and does not use it"),
+        ({"system": {**SYSTEM, "low": "fcntl.h"}}, "SYSTEM: low/ is allowed fcntl.h and does not use it"),
+        ({"namespaces": {**NAMESPACES, "low": {"old"}}}, "NAMESPACES: low/ is allowed old and does not use it"),
+    ],
+)
+def test_nothing_is_allowed_that_nobody_uses(look, tables, said):
+    wrong = look(**tables)
+    assert len(wrong) == 1 and said in wrong[0]
+
+
+def test_the_order_is_that_of_cmake(look):
+    upward = look({"src/low/low.h": '#include "high/trace/event.h"\n'}, house={**HOUSE, "low": "base high/trace"})
+    assert len(upward) == 1 and "low/ uses high/trace/, which does not come before it" in upward[0]
+
+
+def test_every_folder_is_in_the_table(look):
+    unknown = look(house={name: uses for name, uses in HOUSE.items() if name != "os"})
+    assert len(unknown) == 1 and "os/ is not in HOUSE" in unknown[0]
+    gone = look(house={**HOUSE, "attic": ""})
+    assert len(gone) == 1 and "there is no attic/" in gone[0]
+
+
+def test_this_house_is_in_order():
+    assert check_includes.House(SCRIPT.parents[1]).check() == []

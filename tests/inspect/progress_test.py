@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long work says on a terminal how far it is, and nowhere else."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+
+from command import PLAT, run
+from trace_file import OPS
+
+COLUMNS = 40
+NUMBERS = {name: number for number, (name, _) in enumerate(OPS)}
+
+
+def varint(value):
+    text = b""
+    while value >= 128:
+        text += bytes([value & 127 | 128])
+        value >>= 7
+    return text + bytes([value])
+
+
+def event(name, time, *fields):
+    return bytes([NUMBERS[name], 0]) + varint(time) + b"".join(map(varint, fields))
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """Some four million allocations and frees; fewer where a sanitizer makes each of them slow."""
+    chunks = 30 if os.environ.get("PLAT_SANITIZE") else 300
+    pair = event("aclrtMalloc", 1, 0, 4096, 0) + event("aclrtFree", 1, 0)
+    body = pair * ((65536 - 100) // len(pair))
+    path = tmp_path_factory.mktemp("long") / "a-trace-with-a-name-that-is-longer-than-the-terminal-is-wide"
+    with open(path, "wb") as file:
+        file.write((b"PLATTRC\n" + struct.pack("<III", 2, 65536, 42)).ljust(4096, b"\0"))
+        for number in range(chunks):
+            start = event("Thread", 0, 7, 0)
+            # The address, as the difference to none; then it stays.
+            start += event("aclrtMalloc", 1 + number * 1_000_000, 2 << 40, 4096, 0) + event("aclrtFree", 1, 0)
+            events = start + body
+            file.write((struct.pack("<IIQQ", 0x6b6e6843, len(events), 0, 0) + events).ljust(65536, b"\0"))
+    return path
+
+
+def on_terminal(*arguments):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    done = subprocess.Popen([PLAT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    seen = b""
+    try:
+        while more := os.read(master, 65536):
+            seen += more
+    except OSError:
+        pass  # the other end is gone
+    os.close(master)
+    output = done.stdout.read().decode()
+    return done.wait(300), output, seen.decode()
+
+
+@pytest.mark.parametrize("command, word", [(["check"], "checking"), (["report"], "reading"), (["replay"], "replaying"),
+                                           (["export", "folded", "--of", "allocated", "-o", "/dev/null"], "reading"),
+                                           (["view", "--no-open", "-o", "/dev/null"], "reading")])
+def test_a_line_says_how_far_it_is(trace, command, word):
+    code, output, seen = on_terminal(*command, trace)
+    assert code == 0, seen
+    parts = [int(part) for part in re.findall(rf"\r *(\d+) % {word} ", seen)]
+    assert parts and parts == sorted(parts) and max(parts) <= 100, seen
+    assert "%" not in output or command == ["report"]
+    # Each time in one row, and at the end nothing is left of it.
+    for shown in seen.split("\r")[1:-1]:
+        assert len(shown.replace("\x1b[K", "")) < COLUMNS
+    assert seen.endswith("\r\x1b[K") and "\n" not in seen
+
+
+def test_without_a_terminal_nothing_is_said(trace):
+    done = run("report", trace)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_what_is_wrong_stands_in_a_line_of_its_own(tmp_path):
+    path = tmp_path / "none"
+    path.write_text("no trace")
+    code, _, seen = on_terminal("report", path)
+    assert code == 2 and seen.startswith("plat: ") and "\r\x1b[K" not in seen
