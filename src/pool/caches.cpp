@@ -150,7 +150,12 @@ void Caches::note_contention() {
     for (const ThreadCache* other : caches_)
       if (other->zone != 0) ++users[other->zone - 1];
   }
-  cache->zone = zones_.add_for_thread(users);
+  const uint32_t zone = zones_.add_for_thread(users);
+  {
+    // Under the lock, because other threads count who uses which; its own thread alone changes it, and looks without.
+    std::lock_guard guard(mutex_);
+    cache->zone = zone;
+  }
   if (ready_cache.key == key_) ready_cache.own_zone = zones_.of_thread(cache->zone);
 }
 
