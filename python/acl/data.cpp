@@ -19,10 +19,11 @@ void add_data(Group& acl) {
       [](uint64_t address, size_t bytes) {
         return to_python(aclCreateDataBuffer(to_c<void*>(address), bytes));
       },
-      data, size, "data_buffer: a record of where data lies, or 0. The data stays the caller's.");
-  acl.def("destroy_data_buffer", Ret<aclDestroyDataBuffer>::call, buffer,
+      data, size, ReleaseIfWanted(),
+      "data_buffer: a record of where data lies, or 0. The data stays the caller's.");
+  acl.def("destroy_data_buffer", Ret<aclDestroyDataBuffer>::call, buffer, ReleaseIfWanted(),
           "Frees a record, and not the data.");
-  acl.def("update_data_buffer", Ret<aclUpdateDataBuffer>::call, buffer, data, size,
+  acl.def("update_data_buffer", Ret<aclUpdateDataBuffer>::call, buffer, data, size, ReleaseIfWanted(),
           "Lets a record name other data.");
   acl.def(
       "get_data_buffer_addr",

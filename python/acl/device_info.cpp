@@ -76,7 +76,10 @@ int set_attribute(uint64_t stream, int32_t attribute, uint64_t value) {
   holder.failureMode = value;
   if (attribute != ACL_STREAM_ATTR_FAILURE_MODE && value > UINT32_MAX)
     throw py::value_error("the value is " + std::to_string(value));
-  return aclrtSetStreamAttribute(to_c<aclrtStream>(stream), static_cast<aclrtStreamAttr>(attribute), &holder);
+  return unlocked([&] {
+    return aclrtSetStreamAttribute(to_c<aclrtStream>(stream), static_cast<aclrtStreamAttr>(attribute),
+                                   &holder);
+  });
 }
 
 py::tuple get_attribute(uint64_t stream, int32_t attribute) {

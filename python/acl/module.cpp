@@ -19,11 +19,11 @@ PYBIND11_MODULE(acl, acl) {
   add_start_callbacks(module);
   add_constants(module);
   auto rt = part("rt", "The runtime: devices, contexts, streams, events and memory.");
-  for (auto* add :
-       {add_device,  add_device_info, add_context,   add_stream,          add_stream_config, add_event,
-        add_notify,  add_callback,    add_exception, add_state_callbacks, add_allocator,     add_memory,
-        add_managed, add_host,        add_copy,      add_copy_batch,      add_cache,         add_vmm,
-        add_share,   add_ipc,         add_pools})
+  for (auto* add : {add_device,     add_device_info, add_context,  add_stream,       add_stream_config,
+                    add_event,      add_notify,      add_callback, add_exception,    add_state_callbacks,
+                    add_allocator,  add_memory,      add_managed,  add_host,         add_copy,
+                    add_copy_batch, add_cache,       add_vmm,      add_share,        add_ipc,
+                    add_pools,      add_mbuf,        add_snapshot, add_broken_memory})
     add(rt);
   auto media = part("media", "Media memory (acldvpp).");
   auto himpi = part("himpi", "Media memory by its other name (hi_mpi).");

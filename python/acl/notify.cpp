@@ -15,7 +15,8 @@ namespace {
 
 py::tuple export_notify(uint64_t notify, uint64_t flags) {
   char key[65] = "";
-  const int ret = aclrtNotifyGetExportKey(to_c<aclrtNotify>(notify), key, sizeof key, flags);
+  const int ret =
+      unlocked([&] { return aclrtNotifyGetExportKey(to_c<aclrtNotify>(notify), key, sizeof key, flags); });
   return py::make_tuple(std::string(key), ret);
 }
 
@@ -26,12 +27,15 @@ py::tuple import_notify(const std::string& key, uint64_t flags) {
 }
 
 int allow(uint64_t notify, std::vector<int32_t> pids) {
-  return aclrtNotifySetImportPid(to_c<aclrtNotify>(notify), pids.data(), pids.size());
+  return unlocked(
+      [&] { return aclrtNotifySetImportPid(to_c<aclrtNotify>(notify), pids.data(), pids.size()); });
 }
 
 int allow_on_servers(uint64_t notify, const py::list& list) {
   ServerPids servers(list);
-  return aclrtNotifySetImportPidInterServer(to_c<aclrtNotify>(notify), servers.data(), servers.size());
+  return unlocked([&] {
+    return aclrtNotifySetImportPidInterServer(to_c<aclrtNotify>(notify), servers.data(), servers.size());
+  });
 }
 
 int reset_batch(const std::vector<uint64_t>& notifies) {
@@ -54,7 +58,7 @@ int await_counter(uint64_t notify, uint64_t stream, int32_t mode, uint32_t value
 
 py::tuple event_handle(uint64_t event) {
   aclrtIpcEventHandle handle{};
-  const int ret = aclrtIpcGetEventHandle(to_c<aclrtEvent>(event), &handle);
+  const int ret = unlocked([&] { return aclrtIpcGetEventHandle(to_c<aclrtEvent>(event), &handle); });
   return py::make_tuple(py::bytes(handle.reserved, sizeof handle.reserved), ret);
 }
 
@@ -80,7 +84,7 @@ void add_notify(Group& rt) {
          ReleaseIfWanted(),
          "Makes the stream wait until the notify is set, and takes it; seconds, 0 for ever.");
   rt.def("get_notify_id", Last<aclrtGetNotifyId>::call, notify, ReleaseIfWanted(), "(notify_id, ret).");
-  rt.def("notify_batch_reset", reset_batch, "notifies"_a, "Takes back what was set.");
+  rt.def("notify_batch_reset", reset_batch, "notifies"_a, ReleaseIfWanted(), "Takes back what was set.");
   rt.def("notify_get_export_key", export_notify, notify, "flags"_a, "(key, ret): text for other processes.");
   rt.def("notify_import_by_key", import_notify, "key"_a, "flags"_a,
          "(notify, ret): one to be recorded here.");
@@ -90,10 +94,10 @@ void add_notify(Group& rt) {
   rt.def("cnt_notify_create", First<aclrtCntNotifyCreate>::call, "flag"_a, ReleaseIfWanted(),
          "(notify, ret).");
   rt.def("cnt_notify_destroy", Ret<aclrtCntNotifyDestroy>::call, notify, ReleaseIfWanted(), "Ends it.");
-  rt.def("cnt_notify_record", change_counter, notify, stream, "mode"_a, "value"_a,
+  rt.def("cnt_notify_record", change_counter, notify, stream, "mode"_a, "value"_a, ReleaseIfWanted(),
          "Sets (0), adds (1), ors (2) or ands (4) once the stream gets there.");
   rt.def("cnt_notify_wait_with_timeout", await_counter, notify, stream, "mode"_a, "value"_a, "timeout"_a,
-         "is_clear"_a,
+         "is_clear"_a, ReleaseIfWanted(),
          "Makes the stream wait until the number is less (0), equal (1), greater (2), not less (3), or has "
          "bits (4).");
   rt.def("cnt_notify_reset", Ret<aclrtCntNotifyReset>::call, notify, stream, ReleaseIfWanted(), "Sets 0.");

@@ -12,9 +12,11 @@ int set_config(uint64_t handle, int32_t attr, uint64_t value) {
   const auto priority = static_cast<uint32_t>(value);
   const bool narrow = attr == ACL_RT_STREAM_PRIORITY;
   if (narrow && priority != value) throw py::value_error("the priority is " + std::to_string(value));
-  return aclrtSetStreamConfigOpt(
-      to_c<aclrtStreamConfigHandle*>(handle), static_cast<aclrtStreamConfigAttr>(attr),
-      narrow ? static_cast<const void*>(&priority) : &value, narrow ? sizeof(priority) : sizeof(value));
+  return unlocked([&] {
+    return aclrtSetStreamConfigOpt(
+        to_c<aclrtStreamConfigHandle*>(handle), static_cast<aclrtStreamConfigAttr>(attr),
+        narrow ? static_cast<const void*>(&priority) : &value, narrow ? sizeof(priority) : sizeof(value));
+  });
 }
 
 }  // namespace
@@ -23,7 +25,7 @@ void add_stream_config(Group& rt) {
   const auto handle = "handle"_a;
   rt.def(
       "create_stream_config_handle", [] { return to_python(aclrtCreateStreamConfigHandle()); },
-      "handle: an empty stream configuration, or 0.");
+      ReleaseIfWanted(), "handle: an empty stream configuration, or 0.");
   rt.def("set_stream_config_opt", set_config, handle, "attr"_a, "value"_a,
          "Sets an attribute (ACL_RT_STREAM_*) of a stream configuration.");
   rt.def("destroy_stream_config_handle", Ret<aclrtDestroyStreamConfigHandle>::call, handle, Release(),
