@@ -97,21 +97,7 @@ Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::F
     sound = disturbed->import(*imported);
   if (sound) sound = check_answer(*imported, handle.server);
   if (!sound) return forward(blame_handle(sound.error()));
-  const auto attribute = static_cast<aclrtMemAttr>(imported->attribute);
-  const std::lock_guard lock(vmm.mutex());
-  vmm::PhysicalHandle made;
-  uint32_t index = 0;
-  vmm::Physical* physical = vmm.handles().add(made, index);
-  if (physical == nullptr)
-    return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", vmm.handles().live());
-  physical->remote = std::move(block);
-  physical->remote_device = device;
-  physical->size_bytes = imported->size_bytes;
-  physical->page_bytes = vmm::is_giant(attribute) ? vmm::kGiantPageBytes : core::kPageBytes;
-  physical->imported = true;
-  physical->share_number = handle.share;
-  physical->extra_access = uint64_t{1} << device;
-  return made;
+  return vmm.import_remote({std::move(block), device, handle.share, imported->size_bytes});
 }
 
 void Servers::exported() {

@@ -28,12 +28,12 @@ bool Locator::is_managed_mapping(Va va) const {
 std::optional<uint64_t> Locator::page_bytes(Va va) const {
   if (const auto block = devices_.find(page_around(va))) return malloc::page_bytes(block->pages);
   vmm::Vmm& vmm = devices_.vmm();
-  const std::lock_guard lock(vmm.mutex());
+  const auto still = vmm.keep_still();
   const vmm::PageEntry entry = vmm.space().entry(va);
   if (!entry.has_mapping()) return std::nullopt;
   const vmm::Mapping& mapping = vmm.space().live_mapping(entry.mapping());
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Client)
-    return vmm.handles().at(mapping.handle.load(std::memory_order_relaxed)).page_bytes;
+    return vmm.physical_of(mapping).page_bytes;
   if (mapping.kind.load(std::memory_order_relaxed) == vmm::MappingKind::Imported) return core::kPageBytes;
   return std::nullopt;
 }
@@ -42,7 +42,7 @@ Result<vmm::SubBlocks::Block> Locator::range_around(Va va) const {
   if (const auto block = devices_.find(page_around(va)))
     return vmm::SubBlocks::Block{block->start, block->charged_bytes};
   vmm::Vmm& vmm = devices_.vmm();
-  const std::lock_guard lock(vmm.mutex());
+  const auto still = vmm.keep_still();
   const bool valid = va.value >> core::kAddressBits == 0;
   const vmm::PageEntry entry = valid ? vmm.space().entry(va) : vmm::PageEntry{};
   const vmm::Mapping* mapping = entry.has_mapping() ? vmm.space().mapping(entry.mapping()) : nullptr;

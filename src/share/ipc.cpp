@@ -60,7 +60,7 @@ std::optional<Ipc::Parsed> Ipc::parse(const std::string& key) {
   return Parsed{static_cast<uint32_t>(*device), static_cast<uint32_t>(*index), *secret};
 }
 
-// Which memory a range is, if a key can stand for it. mutex_ and that of the Vmm are held.
+// Which memory a range is, if a key can stand for it. mutex_ is held, and the Vmm kept still.
 Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page_bytes) {
   const vmm::AddressSpace& space = vmm_.space();
   const vmm::PageEntry entry = space.entry(start);
@@ -79,7 +79,7 @@ Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page
   Va block_start{mapping_start};
   uint64_t block_size = mapping->size_bytes.load(std::memory_order_acquire);
   if (kind == vmm::MappingKind::Client) {
-    const vmm::Physical& physical = vmm_.handles().at(mapping->handle.load(std::memory_order_relaxed));
+    const vmm::Physical& physical = vmm_.physical_of(*mapping);
     if (physical.exported || physical.imported)
       return refuse("is memory of a handle that was exported or imported");
   } else if (const vmm::SubBlocks* blocks = mapping->sub_blocks.load(std::memory_order_acquire)) {
@@ -98,7 +98,7 @@ Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page
 
 Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t flags, uint64_t page_bytes) {
   const std::lock_guard lock(mutex_);
-  const std::lock_guard vmm_lock(vmm_.mutex());  // nothing is unmapped or freed meanwhile
+  const auto still = vmm_.keep_still();
   PLAT_ASSIGN(range, check_range(start, size_bytes, page_bytes));
   Ledger& ledger = range.bank->ledger();
   const uint32_t device = range.bank->device_number();

@@ -76,34 +76,21 @@ Result<> check_flags(uint64_t flags) {
 
 Result<Share> export_share(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags, uint64_t fabric_key) {
   PLAT_TRY(check_flags(flags));
-  const std::lock_guard lock(vmm.mutex());
-  PLAT_ASSIGN(index, vmm.handles().find(handle, "handle"));
-  vmm::Physical& physical = vmm.handles().at(index);
-  if (physical.imported)
-    return fail(RuleId::ShareImported, "handle", "handle {:#x} was imported as {:#x}", handle.value,
-                physical.share_number);
-  if (physical.references == physical.map_references)
-    return fail(RuleId::HandleStale, "handle", "handle {:#x} was freed; only its {} mapping(s) live on",
-                handle.value, physical.map_references);
-  if (physical.exported)
-    return fail(RuleId::ShareTwice, "handle", "handle {:#x} was exported as {:#x}", handle.value,
-                physical.share_number);
-  Ledger& ledger = physical.bank->ledger();
-  uint64_t number = 0;
-  while (number >> 40 == 0)
-    number = number_of(physical.bank->device_number(), physical.block, secret(vmm.node()));
-  {
+  const auto enter = [&](Bank& bank, uint32_t block) {
+    uint64_t number = 0;
+    while (number >> 40 == 0) number = number_of(bank.device_number(), block, secret(vmm.node()));
+    Ledger& ledger = bank.ledger();
     const Ledger::Lock ledger_lock(ledger);
-    HandleRecord& record = ledger.record(physical.block);
+    HandleRecord& record = ledger.record(block);
     record.exporter = ledger.incarnation();
     record.share_flags = static_cast<uint32_t>(flags);
     record.fabric_key = fabric_key;
     device::crash_point("export-record");
     record.share_secret = number;
-  }
-  physical.exported = true;
-  physical.share_number = number;
-  return Share{number, ledger.incarnation(), physical.size_bytes, physical.page_bytes};
+    return number;
+  };
+  PLAT_ASSIGN(made, vmm.export_block(handle, enter));
+  return Share{made.number, made.bank->ledger().incarnation(), made.size_bytes, made.page_bytes};
 }
 
 Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids, uint64_t fabric_key) {
@@ -159,47 +146,32 @@ struct Wanted {
   uint32_t device;
 };
 
-Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, const Wanted& wanted, Warnings& warnings) {
-  Ledger& ledger = bank->ledger();
-  const uint64_t number = wanted.number;
-  const uint32_t block = index_of(number);
-  const uint64_t reach = wanted.device < device::kMaxDevices ? uint64_t{1} << wanted.device : 0;
-  const std::lock_guard lock(vmm.mutex());
-  const Ledger::Lock ledger_lock(ledger);
-  HandleRecord* record = find_export(ledger, number, wanted.fabric_key);
-  if (record == nullptr) return unknown(number);
+// Whether the process may have what it asks for. Under the ledger's lock.
+Result<> check_import(Bank& bank, const Wanted& wanted, Warnings& warnings) {
+  Ledger& ledger = bank.ledger();
+  const HandleRecord* record = find_export(ledger, wanted.number, wanted.fabric_key);
+  if (record == nullptr) return unknown(wanted.number);
   if (record->exporter == ledger.incarnation())
-    PLAT_TRY(check_own(warnings, number, bank->device_number(), wanted.device));
+    PLAT_TRY(check_own(warnings, wanted.number, bank.device_number(), wanted.device));
   if ((record->share_flags & kNoPidValidation) == 0 &&
       !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
     return fail(RuleId::ShareDenied, "shareableHandle", "pid {} is not on the whitelist of {:#x}",
-                ledger.my_slot().bare_pid, number);
-  // Only who holds the block already can have imported it before; the search is long.
-  const uint32_t known =
-      ledger.held_by_me_locked(block) ? vmm.handles().find_import(bank, block, reach) : UINT32_MAX;
-  if (known != UINT32_MAX) {
-    PLAT_TRY(warnings.note(
-        Error{RuleId::ShareImportTwice, "shareableHandle",
-              fmt::format("{:#x} is already handle {:#x}", number, vmm.handles().handle_of(known).value)}));
-    vmm.handles().at(known).references += 1;
-    return vmm.handles().handle_of(known);
-  }
-  vmm::PhysicalHandle handle;
-  uint32_t index = 0;
-  vmm::Physical* physical = vmm.handles().add(handle, index);
-  if (physical == nullptr)
-    return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", vmm.handles().live());
-  ledger.hold_locked(block);
-  device::crash_point("import-held");
-  physical->bank = bank;
-  physical->block = block;
-  physical->size_bytes = uint64_t{record->page_count} * core::kPageBytes;
-  physical->page_bytes =
-      vmm::is_giant(static_cast<aclrtMemAttr>(record->attribute)) ? vmm::kGiantPageBytes : core::kPageBytes;
-  physical->imported = true;
-  physical->share_number = number;
-  physical->extra_access = reach;
-  return handle;
+                ledger.my_slot().bare_pid, wanted.number);
+  return {};
+}
+
+Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, const Wanted& wanted, Warnings& warnings) {
+  return vmm.import_block({.bank = bank,
+                           .block = index_of(wanted.number),
+                           .number = wanted.number,
+                           .reach = wanted.device < device::kMaxDevices ? uint64_t{1} << wanted.device : 0,
+                           .check = [&] { return check_import(*bank, wanted, warnings); },
+                           .again =
+                               [&](vmm::PhysicalHandle known) {
+                                 return warnings.note(Error{RuleId::ShareImportTwice, "shareableHandle",
+                                                            fmt::format("{:#x} is already handle {:#x}",
+                                                                        wanted.number, known.value)});
+                               }});
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Result<uint64_t> page_bytes_of(device::Node& node, const aclrtPhysicalMemProp& p
                 static_cast<int>(attribute));
   }
   if (prop.reserve != 0) return fail(RuleId::PhysicalReserve, "prop->reserve", "reserve is {}", prop.reserve);
-  return is_giant(attribute) ? kGiantPageBytes : core::kPageBytes;
+  return page_bytes_of(attribute);
 }
 
 Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop) {

@@ -53,6 +53,7 @@ class PhysicalTable {
   Physical* add(PhysicalHandle& handle, uint32_t& index);
   Result<uint32_t> find(PhysicalHandle handle, std::string_view parameter);
   Physical& at(uint32_t index) { return table_.at(index); }
+  const Physical& at(uint32_t index) const { return table_.at(index); }
   PhysicalHandle handle_of(uint32_t index);
   void remove(uint32_t index);
   // The entry by which the devices `reach` import a block, if there is one; UINT32_MAX otherwise.
@@ -81,6 +82,9 @@ aclrtMemAttr normalised_attribute(aclrtMemAttr attribute, aclrtMemLocationType l
 
 inline constexpr uint64_t kGiantPageBytes = uint64_t{1} << 30;
 bool is_giant(aclrtMemAttr attribute);
+inline uint64_t page_bytes_of(aclrtMemAttr attribute) {
+  return is_giant(attribute) ? kGiantPageBytes : core::kPageBytes;
+}
 // Whether 4 KiB pages were asked for; huge ones are given all the same.
 bool asks_normal_pages(aclrtMemAttr attribute);
 

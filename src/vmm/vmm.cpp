@@ -109,20 +109,14 @@ Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemPr
   info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank;
   PLAT_ASSIGN(block, bank->allocate(pages, info));
   device::HeldBlock held(*bank, block);
-  PhysicalHandle handle;
-  uint32_t index = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (Physical* physical = handles_.add(handle, index)) {
-      physical->bank = bank;
-      physical->block = block;
-      physical->size_bytes = size;
-      physical->page_bytes = spec.page_bytes;
-      held.keep();
-      return handle;
-    }
-  }
-  return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.live());
+  const std::lock_guard lock(mutex_);
+  PLAT_ASSIGN(made, new_handle());
+  made.physical->bank = bank;
+  made.physical->block = block;
+  made.physical->size_bytes = size;
+  made.physical->page_bytes = spec.page_bytes;
+  held.keep();
+  return made.handle;
 }
 
 Result<> Vmm::free(PhysicalHandle handle) {

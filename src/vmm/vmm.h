@@ -9,8 +9,11 @@
 // One mutex serialises changes; the ledger's is taken below it. Look-ups (address_space.h) take no lock.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "acl/acl_rt.h"
 #include "device/bank.h"
@@ -67,13 +70,48 @@ class Vmm {
   void release_device(uint32_t bank);
 
   // Of a mapping of other servers' memory that is pinned.
-  const Remote& remote(const Mapping& mapping) {
-    return *handles_.at(mapping.handle.load(std::memory_order_relaxed)).remote;
+  const Remote& remote(const Mapping& mapping) const { return *physical_of(mapping).remote; }
+
+  // While it is held nothing is mapped, unmapped or freed, so that what was looked up stays true.
+  [[nodiscard]] std::unique_lock<std::mutex> keep_still() { return std::unique_lock(mutex_); }
+  // What a mapping of aclrtMapMem stands for, while everything is kept still.
+  const Physical& physical_of(const Mapping& mapping) const {
+    return handles_.at(mapping.handle.load(std::memory_order_relaxed));
   }
 
-  // For share/: the table of handles and the lock that guards it.
-  std::mutex& mutex() { return mutex_; }
-  PhysicalTable& handles() { return handles_; }
+  // For share/ and fabric/ (sharing.cpp): memory that goes to other processes, or comes from them.
+  //
+  // Gives the block of a handle a number, once for each handle: `enter` makes it, and writes into the ledger
+  // what others shall find.
+  struct Export {
+    device::Bank* bank;
+    uint64_t number;
+    uint64_t size_bytes;
+    uint64_t page_bytes;
+  };
+  using EnterExport = std::function<uint64_t(device::Bank& bank, uint32_t block)>;
+  Result<Export> export_block(PhysicalHandle handle, const EnterExport& enter);
+
+  // A handle on a block that another handle, of whatever process, was exported from. The functions are called
+  // while nothing changes, here and in the bank's ledger.
+  struct Import {
+    device::Bank* bank;
+    uint32_t block;                   // of the bank's ledger
+    uint64_t number;                  // of the export
+    uint64_t reach = 0;               // devices that use it, besides the owner
+    std::function<Result<>()> check;  // whether the block is what is wanted, and may be had
+    std::function<Result<>(PhysicalHandle known)> again;  // it is here already: is that an error?
+  };
+  Result<PhysicalHandle> import_block(const Import& import);
+
+  // The same for memory of another server, which `device` imports. It is kept until the handle is gone.
+  struct RemoteImport {
+    std::shared_ptr<const Remote> memory;
+    uint32_t device;  // physical number
+    uint64_t number;  // of the export, there
+    uint64_t size_bytes;
+  };
+  Result<PhysicalHandle> import_remote(RemoteImport import);
 
   // For malloc/: a range that is reserved, backed and mapped in one step, and taken down in one. Rules of the
   // seven steps do not apply to it, and clients cannot unmap or release it. `sub_blocks` refines what counts
@@ -136,6 +174,12 @@ class Vmm {
   Leftover drop_reference(uint32_t handle_index);
   Leftover remove_handle(uint32_t handle_index);
   static void withdraw_number(Physical& physical);
+  // A fresh entry of handles_ with one reference.
+  struct NewHandle {
+    PhysicalHandle handle;
+    Physical* physical;
+  };
+  Result<NewHandle> new_handle();
 
   device::Node& node_;
   std::mutex mutex_;  // guards everything below
