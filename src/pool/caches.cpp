@@ -152,7 +152,8 @@ void Caches::note_contention() {
   }
   const uint32_t zone = zones_.add_for_thread(users);
   {
-    // Under the lock, because other threads count who uses which; its own thread alone changes it, and looks without.
+    // Under the lock, because other threads count who uses which; its own thread alone changes it, and looks
+    // without.
     std::lock_guard guard(mutex_);
     cache->zone = zone;
   }
