@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <memory>
+
 namespace plat::mstx {
 
 Broker& Broker::get() {
@@ -15,7 +17,9 @@ Broker::Broker() { pthread_atfork(fork_prepare, fork_parent, fork_child); }
 bool Broker::forget_everything() {
   std::lock_guard lock(registry_lock_);
   const bool was_empty = registry_.empty();
-  registry_ = Registry();
+  // Made anew in its place: its tables cannot be moved, and an empty one takes no memory that could lack.
+  std::destroy_at(&registry_);
+  std::construct_at(&registry_);
   return !was_empty;
 }
 

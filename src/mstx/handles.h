@@ -9,18 +9,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/generation_table.h"
+
 namespace plat::mstx {
 
-struct Handle {
-  uint32_t index = 0;
-  uint32_t generation = 0;  // 0 is no handle
-  friend constexpr bool operator==(Handle, Handle) = default;
-  explicit constexpr operator bool() const { return generation != 0; }
-};
+using core::Handle;
 
 enum class HandleKind : uint8_t { Domain = 0xD1, Heap = 0xD2, Region = 0xD3 };
 
-inline constexpr uint32_t kGenerationMax = (1u << 24) - 1;
+inline constexpr uint32_t kGenerationBits = 24;
+inline constexpr uint32_t kGenerationMax = (1u << kGenerationBits) - 1;
 
 template <class Pointer>
 Pointer to_client(HandleKind kind, Handle handle) {

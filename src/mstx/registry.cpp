@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mstx/registry.h"
 
+#include <new>
+
 #include "base/mstx_dialects.h"
 
 namespace plat::mstx {
 
+namespace {
+template <class Table, class Record>
+Handle add(Table& table, Record record) {
+  const Handle handle = table.take();
+  if (!handle) throw std::bad_alloc();
+  table.at(handle.index) = std::move(record);
+  return handle;
+}
+}  // namespace
+
 Handle Registry::create_domain(std::string_view name) {
   const auto [place, fresh] = by_name_.try_emplace(std::string(name));
-  if (fresh) place->second = domains.insert(Domain{std::string(name), speaks_dialect(name), 0});
+  if (fresh) {
+    try {
+      place->second = add(domains, Domain{std::string(name), speaks_dialect(name), 0});
+    } catch (...) {
+      by_name_.erase(place);
+      throw;
+    }
+  }
   ++domains.live(place->second)->references;
   return place->second;
 }
@@ -26,11 +45,11 @@ bool Registry::destroy_domain(Handle handle) {
   });
   for (Handle region : gone) drop_region(region);
   by_name_.erase(domain->name);
-  domains.erase(handle);
+  domains.give_back(handle);
   return true;
 }
 
-Handle Registry::add_heap(Heap heap) { return heaps.insert(std::move(heap)); }
+Handle Registry::add_heap(Heap heap) { return add(heaps, std::move(heap)); }
 
 void Registry::drop_heap(Handle handle) {
   drop_regions_of(handle);
@@ -39,7 +58,7 @@ void Registry::drop_heap(Handle handle) {
   if (const auto news = news_.find(uint64_t{heap->domain.index} << 32 | heap->range.deviceId);
       news != news_.end() && news->second == handle)
     news_.erase(news);
-  heaps.erase(handle);
+  heaps.give_back(handle);
 }
 
 void Registry::drop_regions_of(Handle handle) {
@@ -52,7 +71,7 @@ Handle Registry::news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range
     heap->range = range;
     return known;
   }
-  known = heaps.insert(Heap{domain, range, 0, true, {}, {}, {}});
+  known = add(heaps, Heap{domain, range, 0, true, {}, {}, {}});
   return known;
 }
 
@@ -61,7 +80,7 @@ Handle Registry::add_region(Region region) {
   const bool described = region.described;
   Heap* heap = heaps.live(region.heap);
   if (heap == nullptr) region.heap = {};
-  const Handle handle = regions.insert(std::move(region));
+  const Handle handle = add(regions, std::move(region));
   Region& record = *regions.live(handle);
   if (heap != nullptr) {
     record.next_in_heap = heap->first_region;
@@ -84,7 +103,7 @@ void Registry::drop_region(Handle handle) {
     heap->first_region = region->next_in_heap;
   if (Region* next = regions.live(region->next_in_heap)) next->previous_in_heap = region->previous_in_heap;
   if (region->described) forget_start(handle, *region);
-  regions.erase(handle);
+  regions.give_back(handle);
 }
 
 void Registry::forget_start(Handle handle, const Region& region) {

@@ -17,7 +17,6 @@
 #include "mstx/broker_types.h"
 #include "mstx/handles.h"
 #include "mstx/names.h"
-#include "mstx/slot_map.h"
 
 namespace plat::mstx {
 
@@ -56,9 +55,14 @@ struct Region {
 
 class Registry {
  public:
-  SlotMap<Domain> domains;
-  SlotMap<Heap> heaps;
-  SlotMap<Region> regions;
+  // What was dropped is known for a while: a handle that is used once too often still finds what it stood
+  // for, so that the mistake can be passed on to those who can name it.
+  static constexpr core::TableShape kFew{
+      .resting = 256, .generation_bits = kGenerationBits, .chunk_size = 256, .chunks = 4096};
+  static constexpr core::TableShape kMany{.resting = 256, .generation_bits = kGenerationBits};
+  core::GenerationTable<Domain, kFew> domains;
+  core::GenerationTable<Heap, kFew> heaps;
+  core::GenerationTable<Region, kMany> regions;
 
   // The same name is the same domain, so clients that create theirs at every call cost one record.
   Handle create_domain(std::string_view name);

@@ -13,69 +13,56 @@
 #include <mutex>
 #include <vector>
 
+#include "core/generation_table.h"
+
 namespace plat::stream {
 
 template <class T>
 class HandleTable {
  public:
-  static constexpr size_t kChunkSlots = 256;
-  static constexpr size_t kChunks = 4096;
+  static constexpr uint32_t kChunkSlots = 256;
+  static constexpr uint32_t kChunks = 4096;
 
   // The tag stands above the 48 bits of an address: no pointer can be taken for an id.
-  explicit HandleTable(uint8_t tag) : tag_(uint64_t{tag} << kTagShift) {}
-  ~HandleTable() {
-    for (auto& chunk : chunks_) delete chunk.load();
-  }
-  HandleTable(const HandleTable&) = delete;
-  HandleTable& operator=(const HandleTable&) = delete;
+  explicit HandleTable(uint8_t tag) : tag_(tag) {}
 
   // Makes an object that knows its id: make(id) -> std::shared_ptr<T>. Nothing when all slots are taken.
   template <class Make>
   std::shared_ptr<T> add(Make make) {
     std::lock_guard lock(grow_mutex_);
-    uint32_t index = 0;
-    if (!free_.empty()) {
-      index = free_.back();
-      free_.pop_back();
-    } else {
-      if (used_ == kChunkSlots * kChunks) return nullptr;
-      if (used_ % kChunkSlots == 0) {
-        free_.reserve(used_ + kChunkSlots);  // first: it may throw, and no later removal does
-        chunks_[used_ / kChunkSlots].store(new Chunk);
-      }
-      index = used_++;
-    }
-    Slot& slot = *slot_at(index);
+    const core::Handle handle = objects_.take();
+    if (!handle) return nullptr;
     std::shared_ptr<T> object;
     try {
-      object = make(tag_ | uint64_t{slot.generation} << kGenerationShift | index);
+      object = make(id_of(handle));
     } catch (...) {
-      free_.push_back(index);
+      objects_.give_back(handle);
       throw;
     }
-    std::lock_guard stripe(stripe_of(index));
-    slot.object = object;
+    std::lock_guard stripe(stripe_of(handle));
+    objects_.at(handle.index) = object;
     return object;
   }
 
   std::shared_ptr<T> find(uint64_t id) const {
-    const Slot* slot = slot_of(id);
-    if (!slot) return nullptr;
-    std::lock_guard stripe(stripe_of(id & kIndexMask));
-    return slot->generation == generation_of(id) ? slot->object : nullptr;
+    const core::Handle handle = handle_of(id);
+    if (!handle) return nullptr;
+    std::lock_guard stripe(stripe_of(handle));
+    const std::shared_ptr<T>* object = objects_.live(handle);
+    return object ? *object : nullptr;
   }
 
   // The object, which the id no longer finds; nullptr if it did not.
   std::shared_ptr<T> remove(uint64_t id) {
-    Slot* slot = slot_of(id);
-    if (!slot) return nullptr;
+    const core::Handle handle = handle_of(id);
+    if (!handle) return nullptr;
     std::lock_guard lock(grow_mutex_);
-    std::lock_guard stripe(stripe_of(id & kIndexMask));
-    if (slot->generation != generation_of(id) || !slot->object) return nullptr;
-    ++slot->generation;
+    std::lock_guard stripe(stripe_of(handle));
+    std::shared_ptr<T>* object = objects_.live(handle);
+    if (object == nullptr) return nullptr;
+    objects_.give_back(handle);
     removals_.fetch_add(1, std::memory_order_release);
-    free_.push_back(static_cast<uint32_t>(id & kIndexMask));
-    return std::move(slot->object);
+    return std::move(*object);
   }
 
   // The slot of an id: small, and no other live object has it.
@@ -87,10 +74,10 @@ class HandleTable {
   std::vector<std::shared_ptr<T>> all() const {
     std::lock_guard lock(grow_mutex_);
     std::vector<std::shared_ptr<T>> objects;
-    for (uint32_t index = 0; index < used_; ++index) {
-      std::lock_guard stripe(stripe_of(index));
-      if (const Slot* slot = slot_at(index); slot->object) objects.push_back(slot->object);
-    }
+    objects_.for_each_live([&](core::Handle handle, const std::shared_ptr<T>& object) {
+      std::lock_guard stripe(stripe_of(handle));
+      if (object) objects.push_back(object);
+    });
     return objects;
   }
 
@@ -100,32 +87,26 @@ class HandleTable {
   static constexpr uint64_t kIndexMask = (uint64_t{1} << kGenerationShift) - 1;
   static_assert(kChunkSlots * kChunks == kIndexMask + 1);
 
-  struct Slot {
-    uint32_t generation = 1;
-    std::shared_ptr<T> object;
-  };
-  using Chunk = std::array<Slot, kChunkSlots>;
   struct alignas(64) Stripe {
     std::mutex mutex;
   };
 
-  static uint32_t generation_of(uint64_t id) { return static_cast<uint32_t>(id >> kGenerationShift); }
-
-  Slot* slot_at(uint64_t index) const {
-    Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
-    return chunk ? &(*chunk)[index % kChunkSlots] : nullptr;
+  uint64_t id_of(core::Handle handle) const {
+    return tag_ << kTagShift | uint64_t{handle.generation} << kGenerationShift | handle.index;
   }
-  Slot* slot_of(uint64_t id) const {
-    return id >> kTagShift == tag_ >> kTagShift ? slot_at(id & kIndexMask) : nullptr;
+  // No handle for an id of another kind.
+  core::Handle handle_of(uint64_t id) const {
+    if (id >> kTagShift != tag_) return {};
+    return {slot_number(id), static_cast<uint32_t>(id >> kGenerationShift)};
   }
-  std::mutex& stripe_of(uint64_t index) const { return stripes_[index % stripes_.size()].mutex; }
+  std::mutex& stripe_of(core::Handle handle) const { return stripes_[handle.index % stripes_.size()].mutex; }
 
   const uint64_t tag_;
-  mutable std::mutex grow_mutex_;  // guards used_ and free_; taken before a stripe
-  std::vector<uint32_t> free_;
-  uint32_t used_ = 0;
+  mutable std::mutex grow_mutex_;  // guards which slots are taken; taken before a stripe
   std::atomic<uint64_t> removals_{0};
-  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
+  core::GenerationTable<std::shared_ptr<T>,
+                        core::TableShape{.generation_bits = 31, .chunk_size = kChunkSlots, .chunks = kChunks}>
+      objects_;
   mutable std::array<Stripe, 16> stripes_;  // each guards the slots of its index modulo 16
 };
 

@@ -32,12 +32,10 @@ std::vector<Vmm::OwnBlock> Vmm::own_blocks() {
         mapping.kind.load(std::memory_order_relaxed) == MappingKind::Region)
       blocks.insert({entry.bank(), mapping.block});
   }
-  for (uint32_t index = 0; index < handles_.size(); ++index) {
-    const Physical& physical = handles_.at(index);
-    if (physical.live && !physical.remote && !physical.imported &&
-        physical.bank->device_number() < device::kMaxDevices)
+  handles_.for_each_live([&](uint32_t, const Physical& physical) {
+    if (!physical.remote && !physical.imported && physical.bank->device_number() < device::kMaxDevices)
       blocks.insert({physical.bank->device_number(), physical.block});
-  }
+  });
   return {blocks.begin(), blocks.end()};
 }
 

@@ -12,10 +12,12 @@ namespace {
 
 constexpr uint64_t kHandleTag = 0x50;
 constexpr uint64_t kTagMask = 0xFF;
-constexpr uint64_t kGenerationMask = 0xFFFFFF;
+constexpr unsigned kIndexShift = 8;
+constexpr unsigned kGenerationShift = 40;  // 24 bits above it, as core::GenerationTable has
 
-PhysicalHandle encode(uint32_t index, uint32_t generation) {
-  return {(uint64_t{generation} & kGenerationMask) << 40 | uint64_t{index} << 8 | kHandleTag};
+PhysicalHandle encode(core::Handle handle) {
+  return {uint64_t{handle.generation} << kGenerationShift | uint64_t{handle.index} << kIndexShift |
+          kHandleTag};
 }
 
 bool is_peer_attribute(aclrtMemAttr attribute) {
@@ -41,43 +43,36 @@ bool asks_normal_pages(aclrtMemAttr attribute) {
 }
 
 Physical* PhysicalTable::add(PhysicalHandle& handle, uint32_t& index) {
-  index = table_.take();
-  Physical* entry = table_.find(index);
-  if (entry == nullptr) return nullptr;
-  const uint32_t generation = entry->generation + 1;
-  *entry = Physical{};
-  entry->live = true;
-  entry->generation = generation;
-  entry->references = 1;
-  handle = encode(index, generation);
-  return entry;
+  const core::Handle taken = table_.take();
+  if (!taken) return nullptr;
+  index = taken.index;
+  handle = encode(taken);
+  Physical& entry = at(index);
+  entry = Physical{};
+  entry.references = 1;
+  return &entry;
 }
 
 Result<uint32_t> PhysicalTable::find(PhysicalHandle handle, std::string_view parameter) {
-  const auto index = static_cast<uint32_t>(handle.value >> 8);
-  const Physical* entry = (handle.value & kTagMask) == kHandleTag ? table_.find(index) : nullptr;
-  if (entry == nullptr || entry->generation == 0)
+  const core::Handle wanted{static_cast<uint32_t>(handle.value >> kIndexShift),
+                            static_cast<uint32_t>(handle.value >> kGenerationShift)};
+  if ((handle.value & kTagMask) != kHandleTag || !table_.handle_at(wanted.index))
     return fail(RuleId::HandleStale, parameter, "{:#x} is no handle of this process", handle.value);
-  if (!entry->live || encode(index, entry->generation).value != handle.value)
+  if (!table_.is_live(wanted))
     return fail(RuleId::HandleStale, parameter, "handle {:#x} was freed", handle.value);
-  return index;
+  return wanted.index;
 }
 
-PhysicalHandle PhysicalTable::handle_of(uint32_t index) { return encode(index, at(index).generation); }
-
-void PhysicalTable::remove(uint32_t index) {
-  at(index).live = false;
-  table_.give_back(index);
-}
+PhysicalHandle PhysicalTable::handle_of(uint32_t index) { return encode(table_.handle_at(index)); }
 
 uint32_t PhysicalTable::find_import(const device::Bank* bank, uint32_t block, uint64_t reach) {
-  for (uint32_t index = 0; index < table_.size(); ++index) {
-    const Physical& entry = at(index);
-    if (entry.live && entry.imported && entry.bank == bank && entry.block == block &&
+  uint32_t found = UINT32_MAX;
+  for_each_live([&](uint32_t index, const Physical& entry) {
+    if (found == UINT32_MAX && entry.imported && entry.bank == bank && entry.block == block &&
         entry.extra_access == reach)
-      return index;
-  }
-  return UINT32_MAX;
+      found = index;
+  });
+  return found;
 }
 
 Result<> check_attribute(const aclrtPhysicalMemProp& prop) {

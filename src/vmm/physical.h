@@ -7,7 +7,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/result.h"
-#include "core/stable_array.h"
+#include "core/generation_table.h"
 #include "device/bank.h"
 #include "device/node.h"
 #include "vmm/remote.h"
@@ -23,8 +23,6 @@ struct PhysicalHandle {
 };
 
 struct Physical {
-  bool live = false;
-  uint32_t generation = 0;
   uint32_t references = 0;      // create, import, retain: one each; every mapping one more
   uint32_t map_references = 0;  // those of mappings
   device::Bank* bank = nullptr;
@@ -55,14 +53,18 @@ class PhysicalTable {
   Physical& at(uint32_t index) { return table_.at(index); }
   const Physical& at(uint32_t index) const { return table_.at(index); }
   PhysicalHandle handle_of(uint32_t index);
-  void remove(uint32_t index);
+  void remove(uint32_t index) { table_.give_back(table_.handle_at(index)); }
   // The entry by which the devices `reach` import a block, if there is one; UINT32_MAX otherwise.
   uint32_t find_import(const device::Bank* bank, uint32_t block, uint64_t reach);
-  uint32_t live() const { return table_.live(); }
   uint32_t size() const { return table_.size(); }
+  // visit(index, physical)
+  template <class Visit>
+  void for_each_live(Visit&& visit) {
+    table_.for_each_live([&](core::Handle handle, Physical& physical) { visit(handle.index, physical); });
+  }
 
  private:
-  core::StableArray<Physical> table_;
+  core::GenerationTable<Physical> table_;
 };
 
 // Which bank an allocation comes from and in which pages, or why there can be none.

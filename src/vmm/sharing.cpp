@@ -11,7 +11,7 @@ Result<Vmm::NewHandle> Vmm::new_handle() {
   uint32_t index = 0;
   made.physical = handles_.add(made.handle, index);
   if (made.physical == nullptr)
-    return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.live());
+    return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.size());
   return made;
 }
 

@@ -20,14 +20,12 @@ void Vmm::release_device(uint32_t bank) {
       // One that a copy uses at this moment stays, and with it its memory, until it is unmapped.
       if (uninstall(index)) leftovers.push_back(drop_reference(handle));
     }
-    for (uint32_t index = 0; index < handles_.size(); ++index) {
-      Physical& physical = handles_.at(index);
-      if (!physical.live || (home_of(physical) & ~kElsewhere) != bank) continue;
+    handles_.for_each_live([&](uint32_t index, Physical& physical) {
+      if ((home_of(physical) & ~kElsewhere) != bank) return;
       physical.references = physical.map_references;
       withdraw_number(physical);
-      if (physical.references > 0) continue;
-      leftovers.push_back(remove_handle(index));
-    }
+      if (physical.references == 0) leftovers.push_back(remove_handle(index));
+    });
     for (uint32_t index = 0; index < space_.reservation_slots(); ++index) {
       const Reservation& range = space_.live_reservation(index);
       if (range.size_bytes.load(std::memory_order_relaxed) != 0 && !range.internal &&

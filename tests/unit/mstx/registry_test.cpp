@@ -19,29 +19,6 @@ Region region_at(uint64_t start, Handle heap = {}, Handle domain = {}) {
   return region;
 }
 
-TEST(MstxSlotMap, AnErasedRecordIsKnownUntilItsSlotIsTakenAgain) {
-  SlotMap<int> map;
-  const Handle first = map.insert(7);
-  map.erase(first);
-  EXPECT_EQ(map.live(first), nullptr);
-  ASSERT_NE(map.known(first), nullptr);
-  EXPECT_EQ(*map.known(first), 7);
-  for (uint32_t i = 0; i < SlotMap<int>::kResting; ++i) map.erase(map.insert(0));
-  const Handle again = map.insert(8);
-  EXPECT_EQ(again.index, first.index);
-  EXPECT_EQ(map.known(first), nullptr);
-  EXPECT_EQ(*map.live(again), 8);
-}
-
-TEST(MstxSlotMap, ErasingTwiceIsErasingOnce) {
-  SlotMap<int> map;
-  const Handle handle = map.insert(1);
-  map.insert(2);
-  map.erase(handle);
-  map.erase(handle);
-  EXPECT_EQ(map.size(), 1u);
-}
-
 TEST(MstxHandles, GarbageIsNoHandle) {
   const auto given = to_client<void*>(HandleKind::Heap, Handle{5, 9});
   EXPECT_EQ(from_client(HandleKind::Heap, given), (Handle{5, 9}));
