@@ -38,7 +38,23 @@ class Block(Owner, Buffer):
 
     def _words(self) -> str:
         tag = f", tag {self.tag}" if self.tag else ""
-        return f"of {size_text(self.size)} at {self.address:#x}{tag}{', on the host' if self._on_host else ''}"
+        host = ", on the host" if self._on_host else ""
+        return f"of {size_text(self.size)}{self._array_words()} at {self.address:#x}{tag}{host}"
+
+    @property
+    def asleep(self) -> bool:
+        """Whether Pool.sleep took its memory, and Pool.wake has not brought it back."""
+        self._check_open()
+        if not self.pool._was_put_to_sleep:
+            return False
+        owner = self.pool.owner(self.address)
+        return owner is not None and owner.asleep
+
+    def _range(self, offset: int, count: int) -> int:
+        address = super()._range(offset, count)
+        if self.asleep:
+            raise library.asleep(f"{self!r} is asleep; wake({self.tag}) brings its memory back")
+        return address
 
     def _check_open(self) -> None:
         super()._check_open()

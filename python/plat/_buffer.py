@@ -45,6 +45,13 @@ class Buffer:
     def _check_open(self) -> None:
         raise NotImplementedError
 
+    def _array_words(self) -> str:
+        """ for an array of 2x3 float32"""
+        if self._like is None:
+            return ""
+        shape, dtype = self._like
+        return f" for an array of {'x'.join(map(str, shape)) or '1'} {dtype}"
+
     def _range(self, offset: int, count: int) -> int:
         self._check_open()
         if offset < 0 or count < 0 or offset + count > self.size:

@@ -84,8 +84,9 @@ class Device(Owner):
         """Physical memory, in multiples of 2 MiB."""
         return PhysicalMemory(self, size)
 
-    def stream(self) -> Stream:
-        return Stream(self)
+    def stream(self, priority: Optional[int] = None) -> Stream:
+        """A queue of work. Of several that can run, the one with the lowest priority, from 0 to 7, runs first."""
+        return Stream(self, priority)
 
     @property
     def default_stream(self) -> Stream:

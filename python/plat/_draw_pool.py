@@ -128,7 +128,7 @@ def draw_block(block: Any) -> Canvas:
         canvas = Canvas()
         canvas.text(LEFT, 16, f"Block of {size_text(block.size)}, closed", 13)
         return canvas
-    like = "" if block._like is None else f" for an array of {'x'.join(map(str, block._like[0])) or '1'} {block._like[1]}"
+    like = block._array_words()
     canvas = Canvas()
     canvas.text(LEFT, 16, f"Block of {size_text(block.size)} at {block.address:#x}{like}", 13)
     canvas.add(draw_pool(block.pool, block.address))

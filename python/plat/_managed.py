@@ -55,7 +55,7 @@ class ManagedMemory(Owner, Buffer):
         self._opened()
 
     def _words(self) -> str:
-        return f"of {size_text(self.size)} at {self.address:#x}"
+        return f"of {size_text(self.size)}{self._array_words()} at {self.address:#x}"
 
     def advise(self, advice: str, place: Place = "host", undo: bool = False) -> None:
         """Says how it will be used: "read_mostly", "preferred_location" or "accessed_by", the latter two with a Device or "host". It is kept

@@ -59,6 +59,7 @@ class Pool(Owner):
         self._streams = Weak()
         self._stream_numbers: Dict[int, None] = {}  # of those that are not closed
         self._oom: Any = None
+        self._was_put_to_sleep = upstream is not None and upstream._was_put_to_sleep  # ever, so that blocks have to ask
 
     def _words(self) -> str:
         return f"{self.name!r} on device {self.device.index}"
@@ -190,9 +191,7 @@ class Pool(Owner):
     def reset(self) -> None:
         """Closes every block at once, of pools around this one and below it as well. Arenas and caches must be closed before."""
         self._check_open()
-        bottom = self
-        while bottom.upstream is not None:
-            bottom = bottom.upstream
+        bottom = self._bottom()
         pools = bottom._family()
         for pool in pools:
             others = [child for child in pool._living() if not isinstance(child, (Block, Pool))]
@@ -206,6 +205,10 @@ class Pool(Owner):
                     if isinstance(block, Block):
                         block._life.clear()
 
+    def _bottom(self) -> "Pool":
+        """The pool inside of all that are around it."""
+        return self if self.upstream is None else self.upstream._bottom()
+
     def _family(self) -> "List[Pool]":
         """The pool and those around it."""
         return [self] + [each for child in self._living() if isinstance(child, Pool) for each in child._family()]
@@ -216,6 +219,8 @@ class Pool(Owner):
         self._check_open()
         number = self._tag(tag)
         self._settle()
+        for each in self._bottom()._family():
+            each._was_put_to_sleep = True
         with self._handle as pool:
             library.sleep(pool, number, bool(save))
 

@@ -16,6 +16,7 @@ INVALID = 1
 NO_MEMORY = 2
 NOT_OWNED = 3
 ALL_TAGS = 0xFFFF
+ASLEEP = 6  # PLAT_POOL_ASLEEP
 SOURCES = {"vmm": 0, "malloc": 1, "host": 2, "media": 3, "caller": 4, "cached": 5, "device": 6}
 PURPOSES = {"compute": 0, "media": 1, "host": 2, "cached": 3}
 RELEASES = {"never": 0, "watermark": 1, "now": 2, "idle": 3}
@@ -99,6 +100,11 @@ def load() -> Any:
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, _RESULTS.get(name, ctypes.c_int)
     return library
+
+
+def asleep(message: str) -> PoolError:
+    """For memory that the pool has and the device has not."""
+    return PoolError(ASLEEP, load().plat_pool_status_name(ASLEEP).decode(), message)
 
 
 def error(status: int) -> PoolError:

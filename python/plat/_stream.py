@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Stream(Owner):
     """A queue of work. Closing it waits for the work."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Any, priority: Optional[int] = None) -> None:
         super().__init__(device)
+        self._priority = None if priority is None else whole("priority", priority, 0, 7)
         self._pools = Weak()                         # they hold frees that wait for this stream
         self._arrays: List[Any] = []                 # of the host, which copies on their way read or write
         self._failure: Optional[PlatError] = None    # of work that was waited for on somebody else's behalf
@@ -28,7 +29,9 @@ class Stream(Owner):
 
     def _make(self) -> int:
         with self._here():
-            return checked(acl.rt.create_stream())
+            if self._priority is None:
+                return checked(acl.rt.create_stream())
+            return checked(acl.rt.create_stream_with_config(self._priority, 0))
 
     @property
     def _pool_handle(self) -> int:

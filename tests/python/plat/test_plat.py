@@ -129,6 +129,14 @@ def test_the_host_is_kept_out(device):
             mapping.__array_interface__
 
 
+def test_streams_have_priorities(device):
+    with device.stream(priority=0) as first, device.stream(7) as last, device.stream() as other:
+        assert [acl.rt.stream_get_priority(each.handle) for each in (first, last, other)] == [(0, 0), (7, 0), (0, 0)]
+    for wrong, error in (-1, ValueError), (8, ValueError), ("high", TypeError):
+        with pytest.raises(error):
+            device.stream(priority=wrong)
+
+
 def test_streams_and_events_in_order(device):
     with device.reserve(PAGE) as addresses, device.allocate(PAGE) as memory, addresses.map(memory) as mapping:
         with device.stream() as first, device.stream() as second, device.event() as event:

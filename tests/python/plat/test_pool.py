@@ -221,10 +221,18 @@ def test_sleep_and_wake_by_tag(device, pool):
     address, held = weights.address, device.free_bytes
     pool.sleep(1, save=True)
     assert device.free_bytes > held and rest.to_numpy()[4] == 4
-    with pytest.raises(plat.PlatError):
-        weights.to_numpy()
+    assert weights.asleep and not rest.asleep
+    for call in weights.to_numpy, lambda: weights.from_numpy(numpy.arange(1000)), lambda: device.default_stream.copy(rest, weights):
+        refused(ASLEEP, call)
     refused(ASLEEP, pool.allocate, 100, tag=1)
+    with pool.with_limit(PAGE) as around, around.allocate(10) as block:  # made when some of the pool slept
+        around.sleep(0)
+        assert block.asleep and rest.asleep
+        around.wake(0)
+        assert not block.asleep
+    rest.from_numpy(numpy.arange(5))
     pool.wake(1)
+    assert not weights.asleep
     assert weights.address == address and (weights.to_numpy() == numpy.arange(1000)).all()
     pool.sleep()
     pool.wake()

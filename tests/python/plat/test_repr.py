@@ -23,7 +23,9 @@ def test_everything_says_what_it_is():
         for block in (pool.allocate(1000), arena.allocate(1000)):
             things[block] = f"<plat.{type(block).__name__} of 1000 bytes at {block.address:#x}>"
         managed = device.managed((2, 3), "f4")
-        things[managed] = f"<plat.ManagedMemory of 24 bytes at {managed.address:#x}>"
+        things[managed] = f"<plat.ManagedMemory of 24 bytes for an array of 2x3 float32 at {managed.address:#x}>"
+        array = pool.from_numpy(numpy.zeros((4, 2), numpy.float16))
+        things[array] = f"<plat.Block of 16 bytes for an array of 4x2 float16 at {array.address:#x}>"
         for owner in device.stream(), device.event(), device.notify():
             things[owner] = f"<plat.{type(owner).__name__} {owner.handle:#x}>"
         tagged = pool.allocate(2000, tag=3)
