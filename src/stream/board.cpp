@@ -20,11 +20,17 @@ namespace plat::stream {
 namespace {
 
 constexpr const char* kFileName = "plat-board";
-constexpr uint64_t kMagic = 0x31'64'72'61'6f'62'2d'70;  // "p-board1"
+constexpr uint64_t kMagic = 0x32'64'72'61'6f'62'2d'70;  // "p-board2"
 constexpr uint32_t kCells = 8192;
 constexpr uint32_t kPids = 65536;
 // How often a thread that waits for another process looks whether that is still there.
 constexpr auto kLookForOwner = std::chrono::milliseconds(500);
+constexpr uint32_t kBitsOfWord = 64;
+
+uint64_t key_of(Board::Kind kind, uint32_t index) {
+  return uint64_t{static_cast<uint32_t>(kind)} << 32 | index;
+}
+uint64_t bit_of(uint32_t guest) { return uint64_t{1} << guest % kBitsOfWord; }
 
 }  // namespace
 
@@ -32,12 +38,14 @@ struct Board::Layout {
   struct Slot {
     std::atomic<uint32_t> kind;
     std::atomic<uint32_t> generation;
-    std::atomic<uint32_t> holders;  // other processes
     std::atomic<uint32_t> device;
     std::atomic<uint32_t> value;  // of a notify; the last record of an event
     std::atomic<uint32_t> open_to_all;
     std::atomic<uint32_t> pids;  // the first, from 1
     std::atomic<uint32_t> spare;
+    std::array<std::atomic<uint64_t>, kGuests / kBitsOfWord> holders;  // a bit a guest
+
+    std::atomic<uint64_t>& holders_with(uint32_t guest) { return holders[guest / kBitsOfWord]; }
   };
   struct Pid {
     std::atomic<int32_t> pid;
@@ -56,6 +64,18 @@ struct Board::Layout {
   std::array<std::array<std::atomic<uint32_t>, kCells>, kEvents> cells;
 
   Slot& slot(Kind which, uint32_t index) { return which == Kind::Event ? events[index] : notifies[index]; }
+
+  // The number of a new guest, whose lock is held by the open file from now on. The bits of one who had the
+  // number before and died are cleared first.
+  std::optional<uint32_t> take_guest(int fd) {
+    for (uint32_t guest = 0; guest < kGuests; ++guest) {
+      if (os::try_lock_byte(fd, guest) != 0) continue;
+      for (Slot& each : notifies) each.holders_with(guest).fetch_and(~bit_of(guest));
+      for (Slot& each : events) each.holders_with(guest).fetch_and(~bit_of(guest));
+      return guest;
+    }
+    return std::nullopt;
+  }
 };
 
 Board::Core::~Core() { os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout)); }
@@ -88,8 +108,12 @@ void Board::Core::listen() {
   memory->listeners.fetch_sub(1);
 }
 
-Board::Board(os::Fd file, Layout* memory, bool own)
-    : file_(std::move(file)), core_(std::make_shared<Core>(memory, own)), memory_(memory) {}
+Board::Board(os::Fd file, Layout* memory, uint32_t guest)
+    : file_(std::move(file)),
+      identity_(os::identify(file_.get())),
+      guest_(guest),
+      core_(std::make_shared<Core>(memory, is_own())),
+      memory_(memory) {}
 
 Board::~Board() {
   core_->stopping.store(true);
@@ -112,25 +136,28 @@ Result<std::shared_ptr<Board>> Board::create() {
   memory->pid = self.pid;
   memory->start_time = self.start_time;
   memory->magic = kMagic;
-  return std::shared_ptr<Board>(new Board(std::move(file), memory, true));
+  return std::shared_ptr<Board>(new Board(std::move(file), memory, kGuests));
 }
 
 std::shared_ptr<Board> Board::open(int32_t pid) {
   Layout* memory = nullptr;
-  os::Fd file = os::find_memory_file(pid, kFileName, [&](int fd) {
+  std::optional<uint32_t> guest;
+  const os::Fd file = os::find_memory_file(pid, kFileName, [&](int fd) {
     const auto identity = os::identify(fd);
     if (!identity || identity->size_bytes != sizeof(Layout)) return false;
     memory = reinterpret_cast<Layout*>(os::map_shared(fd, 0, sizeof(Layout)));
     if (memory == nullptr) return false;
     // A child keeps the files of its parent open; and a number is given to another process one day.
-    if (memory->magic == kMagic && memory->pid == pid && memory->start_time == os::start_time_of(pid))
+    if (memory->magic == kMagic && memory->pid == pid && memory->start_time == os::start_time_of(pid) &&
+        (guest = memory->take_guest(fd)))
       return true;
     os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout));
     memory = nullptr;
     return false;
   });
   if (memory == nullptr) return nullptr;
-  return std::shared_ptr<Board>(new Board({}, memory, false));
+  return std::shared_ptr<Board>(
+      new Board({}, memory, *guest));  // the mapping keeps the file open, and locked
 }
 
 int32_t Board::owner() const { return memory_->pid; }
@@ -141,7 +168,7 @@ std::optional<Board::Place> Board::take_place(Kind kind, uint32_t device) {
   const uint32_t count = kind == Kind::Event ? kEvents : kNotifies;
   for (uint32_t index = 0; index < count; ++index) {
     Layout::Slot& slot = memory_->slot(kind, index);
-    if (slot.kind.load() != static_cast<uint32_t>(Kind::Free) || slot.holders.load() > 0) continue;
+    if (slot.kind.load() != static_cast<uint32_t>(Kind::Free) || is_held(kind, index)) continue;
     slot.generation.fetch_add(1);
     slot.device.store(device);
     slot.value.store(0);
@@ -154,6 +181,18 @@ std::optional<Board::Place> Board::take_place(Kind kind, uint32_t device) {
     return Place{index, slot.generation.load()};
   }
   return std::nullopt;
+}
+
+bool Board::is_held(Kind kind, uint32_t index) {
+  Layout::Slot& slot = memory_->slot(kind, index);
+  for (uint32_t guest = 0; guest < kGuests; ++guest) {
+    if ((slot.holders_with(guest).load() & bit_of(guest)) == 0) continue;
+    if (os::identify(file_.get()) != identity_) return true;  // nobody can be asked
+    if (os::try_lock_byte(file_.get(), guest) != 0) return true;
+    slot.holders_with(guest).fetch_and(~bit_of(guest));  // nobody else becomes that guest meanwhile
+    os::unlock_byte(file_.get(), guest);
+  }
+  return false;
 }
 
 void Board::leave_place(Kind kind, uint32_t index) {
@@ -184,14 +223,26 @@ bool Board::allow(uint32_t index, std::span<const int32_t> pids) {
 bool Board::hold(Kind kind, uint32_t index, uint32_t generation) {
   if (index >= (kind == Kind::Event ? kEvents : kNotifies)) return false;
   Layout::Slot& slot = memory_->slot(kind, index);
+  const std::lock_guard lock(mutex_);
   // First a holder, then a look: the owner frees it first, then looks for holders.
-  slot.holders.fetch_add(1);
-  if (slot.kind.load() == static_cast<uint32_t>(kind) && slot.generation.load() == generation) return true;
-  slot.holders.fetch_sub(1);
-  return false;
+  slot.holders_with(guest_).fetch_or(bit_of(guest_));
+  const bool is_there =
+      slot.kind.load() == static_cast<uint32_t>(kind) && slot.generation.load() == generation;
+  const uint64_t key = key_of(kind, index);
+  if (is_there)
+    ++held_[key];
+  else if (!held_.contains(key))
+    slot.holders_with(guest_).fetch_and(~bit_of(guest_));
+  return is_there;
 }
 
-void Board::let_go(Kind kind, uint32_t index) { memory_->slot(kind, index).holders.fetch_sub(1); }
+void Board::let_go(Kind kind, uint32_t index) {
+  const std::lock_guard lock(mutex_);
+  const auto held = held_.find(key_of(kind, index));
+  if (--held->second > 0) return;
+  held_.erase(held);
+  memory_->slot(kind, index).holders_with(guest_).fetch_and(~bit_of(guest_));
+}
 
 uint32_t Board::generation_of(Kind kind, uint32_t index) const {
   return memory_->slot(kind, index).generation.load();

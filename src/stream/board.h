@@ -8,6 +8,8 @@
 // themselves.
 //
 // A place is named by its index and a generation, so that one who remembers it too long changes nothing else.
+// Other processes that use a place are marked in it, one bit each, as in the ledger of a device: the bit of
+// one whose lock on the file is gone is nobody's, whatever ended the process.
 #pragma once
 
 #include <array>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -36,10 +39,11 @@ class Board {
   enum class Kind : uint32_t { Free, Notify, Event };
   static constexpr uint32_t kNotifies = 16384;
   static constexpr uint32_t kEvents = 1024;
+  static constexpr uint32_t kGuests = 256;  // other processes at a time, as many as a device takes
 
   // This process's own.
   static Result<std::shared_ptr<Board>> create();
-  // That of another process; nullptr if it has none, or is not to be seen.
+  // That of another process; nullptr if it has none, is not to be seen, or has too many guests.
   static std::shared_ptr<Board> open(int32_t pid);
   ~Board();
   Board(const Board&) = delete;
@@ -107,14 +111,19 @@ class Board {
     std::vector<std::shared_ptr<Stream>> parked;
   };
 
-  Board(os::Fd file, Layout* memory, bool own);
+  Board(os::Fd file, Layout* memory, uint32_t guest);
+  bool is_own() const { return guest_ == kGuests; }
+  bool is_held(Kind kind, uint32_t index);
 
   os::Fd file_;
+  const std::optional<os::FileIdentity> identity_;  // the program may close the file, and open another
+  const uint32_t guest_;  // this process's number on the board; kGuests: it is its own
   const std::shared_ptr<Core> core_;
   Layout* const memory_;
   mutable std::mutex mutex_;  // guards the rest; no other lock is taken under it
   std::vector<uint32_t> free_pids_;
   uint32_t pids_used_ = 0;
+  std::unordered_map<uint64_t, uint32_t> held_;  // how often this process holds a place of another's
   std::thread listener_;
 };
 
