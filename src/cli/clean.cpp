@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/settings.h"
 #include "device/machines.h"
+#include "fabric/remains.h"
 
 namespace plat::cli {
 
@@ -31,10 +32,9 @@ int clean(const Options& options) {
   unsigned removed = 0;
   unsigned in_use = 0;
   bool failed = false;
-  for (const device::Machine& machine : device::find_machines(config.directory)) {
-    if (!options.node.empty() && machine.node != options.node) continue;
-    for (const device::Removal& removal :
-         device::remove_machine(config.directory, machine, options.only_look)) {
+  const auto is_meant = [&](const std::string& node) { return options.node.empty() || node == options.node; };
+  const auto tell = [&](const std::vector<device::Removal>& removals) {
+    for (const device::Removal& removal : removals) {
       if (removal.in_use) {
         ++in_use;
         fmt::print("in use, kept: {}\n", removal.path);
@@ -46,7 +46,11 @@ int clean(const Options& options) {
         fmt::print("{}: {}\n", options.only_look ? "would remove" : "removed", removal.path);
       }
     }
-  }
+  };
+  for (const device::Machine& machine : device::find_machines(config.directory))
+    if (is_meant(machine.node)) tell(device::remove_machine(config.directory, machine, options.only_look));
+  for (const std::string& node : fabric::nodes_with_remains(config.directory))
+    if (is_meant(node)) tell(fabric::remove_remains(config.directory, node, options.only_look));
   if (removed + in_use == 0 && !failed) fmt::print("Nothing to clean in {}.\n", config.directory);
   return failed ? kBadNews : kDone;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "fabric/remains.h"
 #include "os/detached.h"
 #include "os/packets.h"
 #include "os/process.h"
@@ -27,9 +28,9 @@ auto refused(fmt::format_string<Args...> format, Args&&... args) {
 
 // One starter at a time: the others find what it started.
 Result<os::Fd> take_turn(const std::string& socket, uint64_t end_ns) {
-  os::Fd turn = os::open_private_file(socket + ".start", true);
-  if (!turn) return refused("{}.start: {}", socket, std::strerror(errno));
-  while (os::try_lock_byte(turn.get(), 0) != 0) {
+  os::Fd turn;
+  while (!(turn = lock_file(socket + ".start"))) {
+    if (errno != EAGAIN) return refused("{}.start: {}", socket, std::strerror(errno));
     if (os::monotonic_nanoseconds() > end_ns) return refused("another process is starting the daemon");
     os::sleep_microseconds(2000);
   }

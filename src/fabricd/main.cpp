@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "device/node.h"
 #include "fabric/daemon.h"
+#include "fabric/remains.h"
 #include "fabricd/listener.h"
 #include "fabricd/status.h"
 #include "os/process.h"
@@ -73,10 +74,10 @@ int serve() {
   if (const int error = os::make_private_directory(directory); error != 0)
     return complain(fmt::format("directory {}: {}", directory, std::strerror(error)));
   const std::string socket = fabric::socket_path(directory, node.config().node);
-  const os::Fd only = os::open_private_file(socket + ".lock", true);
-  if (!only) return complain(fmt::format("{}.lock: {}", socket, std::strerror(errno)));
-  if (os::try_lock_byte(only.get(), 0) != 0)
-    return complain(fmt::format("a daemon of node '{}' runs already", node.config().node));
+  const os::Fd only = fabric::lock_file(socket + ".lock");
+  if (!only)
+    return complain(errno == EAGAIN ? fmt::format("a daemon of node '{}' runs already", node.config().node)
+                                    : fmt::format("{}.lock: {}", socket, std::strerror(errno)));
   // Without keys of the user's choice, nodes of one user on one machine know each other by these.
   const auto chosen = device::setting("fabric_keys");
   const std::string key_directory = chosen.value_or(directory + "/fabric-keys");

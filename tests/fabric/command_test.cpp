@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plat command shows of memory between servers.
+#include <filesystem>
+
 #include "fabric/between.h"
 
 namespace plat::test {
 namespace {
 
 std::string said_by(const std::string& arguments) {
-  FILE* const pipe = popen((std::string(PLAT_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  std::string command = PLAT_COMMAND;
+  command.append(" ").append(arguments).append(" 2>&1");
+  FILE* const pipe = popen(command.c_str(), "r");
   std::string text;
   char buffer[4096];
   for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, got);
@@ -51,6 +55,36 @@ TEST(FabricCommand, ShowsWhoHoldsWhatAndHowMuchMoves) {
       EXPECT_TRUE(says("fabric status --node s1", "no daemon of node 's1' runs"));
       peer.channel().send(0);
     });
+  });
+}
+
+// Its memory is cleaned up by others; these files would stay for ever.
+TEST(FabricCommand, CleanRemovesWhatADaemonLeft) {
+  in_child([] {
+    Cluster cluster;
+    cluster.join(0);
+    const std::string dead = cluster.socket(0), living = cluster.socket(1);
+    cluster.kill_daemon(0);
+    const auto is_there = [](const std::string& path) { return std::filesystem::exists(path); };
+    EXPECT_TRUE(says("clean --dry-run", "would remove: " + dead + ".lock"));
+    EXPECT_TRUE(is_there(dead) && is_there(dead + ".lock"));
+    EXPECT_TRUE(says("clean --node s1", "in use, kept: " + living));
+    EXPECT_TRUE(is_there(dead) && is_there(living));
+    EXPECT_TRUE(says("clean", "removed: " + dead + "\n"));
+    EXPECT_FALSE(is_there(dead) || is_there(dead + ".lock") || is_there(dead + ".start"));
+    EXPECT_TRUE(is_there(living) && is_there(living + ".lock"));
+    // Nothing is in the way of the next one, and two of a node are refused as before.
+    cluster.start(0);
+    cluster.configure(0);
+    EXPECT_TRUE(says("fabric start", "It runs already."));
+    const pid_t second = fork();
+    if (second == 0) {
+      execl(FABRIC_DAEMON, FABRIC_DAEMON, "serve", nullptr);
+      _exit(127);
+    }
+    int ending = 0;
+    waitpid(second, &ending, 0);
+    EXPECT_TRUE(WIFEXITED(ending) && WEXITSTATUS(ending) == 1);
   });
 }
 
