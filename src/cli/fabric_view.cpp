@@ -53,7 +53,7 @@ std::string remote_use_text(const FabricStatus& status, const std::map<uint32_t,
     const auto connected = server.find("connected");
     text += fmt::format("server {} ({}, node {}): {}; {} written, {} read", number_of(server, "server"),
                         text_of(server, "address"), text_of(server, "node"),
-                        connected != server.end() && *connected == true ? "connected" : "gone",
+                        connected != server.end() && *connected == true ? "connected" : "not connected",
                         format_bytes(number_of(server, "written_bytes")),
                         format_bytes(number_of(server, "read_bytes")));
     if (const auto rate = rates.find(static_cast<uint32_t>(number_of(server, "server"))); rate != rates.end())

@@ -48,6 +48,7 @@ void Channel::take(const Request& request) {
     if (busy_ > 0) give_up(started.error());  // the rest of the copy is worth nothing without this piece
     answer(request.buffer, started.error());
   }
+  if (busy_ == 0) peer_.reset();
 }
 
 Outcome<> Channel::start(const Request& request, Slot& slot) {
@@ -79,10 +80,12 @@ Outcome<> Channel::start(const Request& request, Slot& slot) {
 Outcome<> Channel::use(const Imported& imported, uint32_t deadline_ms) {
   if (!imported.peer->is_alive())
     return trouble(Cause::Gone, "{}: this life of its daemon has ended", imported.peer->describe());
-  if (connection_.link && peer_ == imported.peer) return {};
-  if (busy_ > 0) return trouble(Cause::BadRequest, "copies with two servers at once");
-  connection_ = {};
+  if (busy_ > 0 && peer_ != imported.peer)
+    return trouble(Cause::BadRequest, "copies with two servers at once");
   peer_ = imported.peer;
+  if (connection_.link && leads_to_.lock() == peer_) return {};
+  connection_ = {};
+  leads_to_ = peer_;
   auto made = peer_->connect(buffers_, deadline_ms);
   if (!made) return pass_on(made.error());
   connection_ = std::move(*made);
@@ -98,6 +101,7 @@ void Channel::wait() {
     busy_ -= 1;
     peer_->count(slot.operation.size_bytes, slot.operation.is_write);
     answer(static_cast<size_t>(&slot - slots_.data()), {});
+    if (busy_ == 0) peer_.reset();
     return;
   }
   if (!peer_->is_alive())
@@ -128,6 +132,7 @@ void Channel::give_up(const Trouble& why) {
     answer(buffer, why);
   }
   busy_ = 0;
+  peer_.reset();
 }
 
 }  // namespace plat::fabricd

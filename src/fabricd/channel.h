@@ -38,8 +38,9 @@ class Channel {
   const Link::Memory buffers_;
   std::array<Slot, fabric::kBuffers> slots_{};
   uint32_t busy_ = 0;
-  std::shared_ptr<Peer> peer_;  // that the connection below leads to
   Peer::Connection connection_;
+  std::weak_ptr<Peer> leads_to_;  // a connection alone keeps no acquaintance
+  std::shared_ptr<Peer> peer_;    // the same, while something is under way
 };
 
 }  // namespace plat::fabricd

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabricd/guests.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "fabricd/keys.h"
 #include "os/process.h"
@@ -76,6 +78,14 @@ void Guests::leave(Guest guest) {
     if (found->second.calls > 0) return;  // the last of them does it
   }
   drop(guest);
+}
+
+bool Guests::are_gone() {
+  const std::lock_guard lock(mutex_);
+  const auto stays = [](const auto& entry) { return entry.second.watched || entry.second.calls > 0; };
+  if (std::any_of(guests_.begin(), guests_.end(), stays)) return false;
+  guests_.clear();
+  return true;
 }
 
 void Guests::drop(Guest guest) {

@@ -50,6 +50,8 @@ class Guests final : public rpc::Fabric::WithCallbackMethod_Watch<rpc::Fabric::S
   };
   std::vector<Seen> seen();
   void leave(Guest guest);
+  // Whether there is none, but for some that said hello and nothing else: those it forgets.
+  bool are_gone();
 
  private:
   struct Known {

@@ -4,9 +4,11 @@
 #include <grpcpp/security/server_credentials.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "fabricd/keepalive.h"
 #include "os/process.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr int kOn = 1;
 constexpr int kQueue = 128;
+constexpr int kQuietMs = 10000;  // whoever has connected has said what it wants by then
 
 struct FreeAddresses {
   void operator()(addrinfo* found) const { freeaddrinfo(found); }
@@ -24,7 +27,7 @@ struct FreeAddresses {
 
 // Two daemons cannot listen at one address: they would share callers.
 os::Fd listen_at(const addrinfo& address) {
-  os::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  os::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn) != 0 ||
       bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || listen(socket.get(), kQueue) != 0)
     return {};
@@ -67,11 +70,24 @@ void Listener::start_server() {
   server_ = builder.BuildAndStart();
 }
 
+void Listener::stop_server() {
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+  server_.reset();
+  acceptor_.reset();
+}
+
 void Listener::serve() {
   for (;;) {
+    pollfd watched{socket_.get(), POLLIN, 0};
+    if (poll(&watched, 1, server_ != nullptr ? kQuietMs : -1) == 0) {
+      if (guests_.are_gone()) stop_server();
+      continue;
+    }
     os::Fd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) {
-      if (errno != EINTR && errno != ECONNABORTED) os::sleep_microseconds(10000);  // out of file numbers
+      // One that came may have gone again; else there are no file numbers left.
+      if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) os::sleep_microseconds(10000);
       continue;
     }
     setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);

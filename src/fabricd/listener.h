@@ -2,7 +2,7 @@
 // The listener for what other servers say: mutual TLS, always.
 //
 // gRPC wakes up several times a second whether anybody speaks or not. So it is started by the first
-// connection that comes, and a daemon that no other server knows sleeps.
+// connection that comes, and ended when the last guest has left: a daemon that no other server uses sleeps.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -31,6 +31,7 @@ class Listener {
  private:
   Listener(const Keys& keys, Guests& guests) : keys_(keys), guests_(guests) {}
   void start_server();
+  void stop_server();
 
   const Keys keys_;
   Guests& guests_;

@@ -101,6 +101,7 @@ int serve() {
   Sessions sessions(peers, [&](const std::vector<Session::Seen>& users) {
     return status_text({self, own->second.text(), (*target)->port()}, guests.seen(), peers.seen(), users);
   });
+  std::thread(&Peers::tidy, &peers).detach();
   std::thread(&Sessions::serve, &sessions, processes.get()).detach();
   std::thread(&Listener::serve, listener->get()).detach();
   int number = 0;

@@ -4,6 +4,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
@@ -16,6 +17,8 @@ namespace {
 
 constexpr uint32_t kReleaseMs = 2000;
 constexpr uint32_t kCutMs = 500;  // somebody has waited for long already
+// An import that follows soon finds the acquaintance still there.
+constexpr std::chrono::seconds kIdle{10};
 
 void limit(grpc::ClientContext& context, uint32_t deadline_ms) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
@@ -39,7 +42,8 @@ Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, ui
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   const auto credentials = grpc::SslCredentials({keys.authority, keys.key, keys.certificate});
-  peer->stub_ = rpc::Fabric::NewStub(grpc::CreateCustomChannel(place.text(), credentials, arguments));
+  const auto line = std::make_shared<Line>();
+  line->stub = rpc::Fabric::NewStub(grpc::CreateCustomChannel(place.text(), credentials, arguments));
   rpc::HelloRequest request;
   request.set_version(kFabricVersion);
   request.set_server(self.server);
@@ -47,7 +51,7 @@ Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, ui
   rpc::HelloReply reply;
   grpc::ClientContext context;
   limit(context, deadline_ms);
-  if (const grpc::Status status = peer->stub_->Hello(&context, request, &reply); !status.ok())
+  if (const grpc::Status status = line->stub->Hello(&context, request, &reply); !status.ok())
     return pass_on(peer->explain(status, deadline_ms));
   if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), peer->describe()));
   peer->node_ = visible(reply.node());
@@ -56,8 +60,9 @@ Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, ui
   peer->heard();
   rpc::WatchRequest watch;
   watch.set_token(peer->token_);
-  peer->watch_ = peer->stub_->Watch(&peer->watching_, watch);
-  peer->watch_->WaitForInitialMetadata();  // from now on it keeps things for us
+  line->watch = line->stub->Watch(&line->watching, watch);
+  line->watch->WaitForInitialMetadata();  // from now on it keeps things for us
+  peer->line_ = line;
   peer->alive_.store(true, std::memory_order_release);
   peer->watcher_ = std::thread(&Peer::watch, peer.get());
   return peer;
@@ -68,16 +73,24 @@ Peer::~Peer() {
   if (watcher_.joinable()) watcher_.join();
 }
 
+std::shared_ptr<Peer::Line> Peer::line() const {
+  const std::lock_guard lock(mutex_);
+  return line_;
+}
+
 void Peer::watch() {
+  std::shared_ptr<Line> line = this->line();
   rpc::WatchReply nothing;
-  while (watch_->Read(&nothing)) heard();
+  while (line->watch->Read(&nothing)) heard();
   alive_.store(false, std::memory_order_release);
-  watch_->Finish();
+  line->watch->Finish();
+  const std::lock_guard lock(mutex_);
+  line_.reset();
 }
 
 void Peer::leave() {
   alive_.store(false, std::memory_order_release);
-  watching_.TryCancel();
+  if (const auto line = this->line()) line->watching.TryCancel();
 }
 
 void Peer::heard() { heard_ns_.store(os::monotonic_nanoseconds(), std::memory_order_relaxed); }
@@ -116,6 +129,10 @@ Trouble Peer::explain(const grpc::Status& status, uint32_t deadline_ms) const {
           fmt::format("{}: {}", describe(), visible(said))};
 }
 
+Trouble Peer::dead() const {
+  return {Cause::Gone, fmt::format("{}: this life of its daemon has ended", describe())};
+}
+
 Outcome<rpc::ImportReply> Peer::import(uint64_t share, uint64_t secret, uint32_t deadline_ms) {
   rpc::ImportRequest request;
   request.set_token(token_);
@@ -124,7 +141,9 @@ Outcome<rpc::ImportReply> Peer::import(uint64_t share, uint64_t secret, uint32_t
   rpc::ImportReply reply;
   grpc::ClientContext context;
   limit(context, deadline_ms);
-  if (const grpc::Status status = stub_->Import(&context, request, &reply); !status.ok()) {
+  const auto line = this->line();
+  if (!line) return pass_on(dead());
+  if (const grpc::Status status = line->stub->Import(&context, request, &reply); !status.ok()) {
     // It may have granted what we were not told of: only its end gives that back.
     leave();
     return pass_on(explain(status, deadline_ms));
@@ -141,7 +160,8 @@ bool Peer::release(uint64_t import) {
   rpc::Reply reply;
   grpc::ClientContext context;
   limit(context, kReleaseMs);
-  if (is_alive() && stub_->Release(&context, request, &reply).ok()) return true;
+  const auto line = this->line();
+  if (is_alive() && line && line->stub->Release(&context, request, &reply).ok()) return true;
   leave();
   return false;
 }
@@ -152,7 +172,9 @@ Outcome<Peer::Connection> Peer::connect(Link::Memory memory, uint32_t deadline_m
   rpc::OpenDataReply reply;
   grpc::ClientContext context;
   limit(context, deadline_ms);
-  if (const grpc::Status status = stub_->OpenData(&context, request, &reply); !status.ok())
+  const auto line = this->line();
+  if (!line) return pass_on(dead());
+  if (const grpc::Status status = line->stub->OpenData(&context, request, &reply); !status.ok())
     return pass_on(explain(status, deadline_ms));
   if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), describe()));
   Opening opening;
@@ -173,7 +195,8 @@ void Peer::cut(uint64_t connection) {
   rpc::Reply reply;
   grpc::ClientContext context;
   limit(context, kCutMs);
-  if (!is_alive() || !stub_->CutData(&context, request, &reply).ok()) leave();
+  const auto line = this->line();
+  if (!is_alive() || !line || !line->stub->CutData(&context, request, &reply).ok()) leave();
 }
 
 Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_ms) {
@@ -190,6 +213,7 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
   std::shared_ptr<Peer> dead;  // goes when no lock of the map is held: its end waits for its thread
   {
     const std::lock_guard lock(mutex_);
+    known->was_idle = false;
     if (known->peer && known->peer->is_alive()) return known->peer;
     dead = std::move(known->peer);
   }
@@ -199,7 +223,25 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
   if (!met) return met;
   const std::lock_guard lock(mutex_);
   known->peer = *met;
+  met_.notify_all();
   return met;
+}
+
+void Peers::tidy() {
+  std::unique_lock lock(mutex_);
+  const auto is_alive = [](const auto& entry) { return entry.second.peer && entry.second.peer->is_alive(); };
+  for (;;) {
+    met_.wait(lock, [&] { return std::any_of(known_.begin(), known_.end(), is_alive); });
+    met_.wait_for(lock, kIdle);
+    for (auto& entry : known_) {
+      if (!is_alive(entry)) continue;
+      Known& known = entry.second;
+      // Who uses it has the pointer, and only under this lock does anybody new get it.
+      const bool is_idle = known.peer.use_count() == 1;
+      if (is_idle && known.was_idle) known.peer->leave();
+      known.was_idle = is_idle;
+    }
+  }
 }
 
 std::vector<Peer::Seen> Peers::seen() {

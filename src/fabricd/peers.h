@@ -2,10 +2,13 @@
 // Peers: the other servers, as this one calls them.
 //
 // A Peer is one life of another daemon. When its Watch call ends it is dead for good: what was imported from
-// it answers with an error for ever, and the next import makes the acquaintance of whoever is there now.
+// it answers with an error for ever, and the next import makes the acquaintance of whoever is there now. One
+// that nobody uses is left after a while, and nothing of gRPC stays behind a peer that is dead: both would
+// wake this daemon, and that of the other server, several times a second.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,21 +67,30 @@ class Peer {
   Seen seen() const;
 
  private:
+  // What leads there. A channel tries to reach the other side again and again, so it goes with the peer's
+  // life; calls that are under way keep it until they are over.
+  struct Line {
+    std::unique_ptr<rpc::Fabric::Stub> stub;
+    grpc::ClientContext watching;
+    std::unique_ptr<grpc::ClientReader<rpc::WatchReply>> watch;
+  };
   Peer() = default;
+  // None: the peer is dead.
+  std::shared_ptr<Line> line() const;
   void watch();
   void heard();
   double heard_seconds() const;
   // Of a call that failed.
   Trouble explain(const grpc::Status& status, uint32_t deadline_ms) const;
+  Trouble dead() const;
 
   uint32_t server_ = 0;
   Place place_;
   std::string node_;
   uint64_t token_ = 0;
   uint32_t data_port_ = 0;
-  std::unique_ptr<rpc::Fabric::Stub> stub_;
-  grpc::ClientContext watching_;
-  std::unique_ptr<grpc::ClientReader<rpc::WatchReply>> watch_;
+  mutable std::mutex mutex_;  // guards the pointer
+  std::shared_ptr<Line> line_;
   std::thread watcher_;
   std::atomic<bool> alive_{false};
   std::atomic<uint64_t> heard_ns_{0};
@@ -93,17 +105,21 @@ class Peers {
 
   Outcome<std::shared_ptr<Peer>> reach(uint32_t server, uint32_t deadline_ms);
   std::vector<Peer::Seen> seen();
+  // For ever: leaves those that nobody has used since it looked last.
+  void tidy();
 
  private:
   struct Known {
     std::mutex meeting;  // held while it is called for the first time
     std::shared_ptr<Peer> peer;
+    bool was_idle = false;
   };
 
   const Self self_;
   const std::string keys_;  // directory; read at every meeting, so that new certificates count
   const Table table_;
-  std::mutex mutex_;  // guards the map, and the pointers in it
+  std::mutex mutex_;  // guards the map, and what is in it
+  std::condition_variable met_;
   std::map<uint32_t, Known> known_;
 };
 
