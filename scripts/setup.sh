@@ -16,7 +16,7 @@ for purpose in "$@"; do
     browser) packages+=(chromium) ;;
     fresh)  packages+=(mmdebstrap git) ;;
     arm64)  packages+=(crossbuild-essential-arm64 qemu-user-static) ;;
-    fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev) ;;
+    fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev iproute2) ;;
     packages) packages+=(lintian rpm) ;;
     *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
   esac

@@ -105,6 +105,25 @@ inline bool agrees(Peer& peer, uint64_t seed) {
   return peer.channel().receive() == 1;
 }
 
+// A process of server 0 that says how much of its device is in use.
+class Witness {
+ public:
+  explicit Witness(const Cluster& cluster)
+      : peer_([&](Channel& channel) {
+          cluster.join(0);
+          OK(aclrtSetDevice(0));
+          while (channel.receive() != 0) channel.send(used_bytes());
+        }) {}
+  ~Witness() { peer_.channel().send(0); }
+  uint64_t used() {
+    peer_.channel().send(1);
+    return peer_.channel().receive();
+  }
+
+ private:
+  Peer peer_;
+};
+
 // Runs `body` as a process of server 1 while another of server 0 exports.
 inline void between(const std::function<void(Cluster&, Peer&, const aclrtMemFabricHandle&)>& body) {
   Cluster cluster;

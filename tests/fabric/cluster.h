@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -98,9 +99,11 @@ class Cluster {
   // Lets a program of this server start the daemon itself, if it does not run.
   void configure(uint32_t server) const { setenv("PLAT_FABRIC", table(server).c_str(), 1); }
 
-  void start(uint32_t server) {
+  // In that network namespace, or in the caller's.
+  void start(uint32_t server, int network = -1) {
     const pid_t child = fork();
     if (child == 0) {
+      if (network >= 0 && setns(network, CLONE_NEWNET) != 0) _exit(127);
       join(server);
       configure(server);
       prctl(PR_SET_PDEATHSIG, SIGKILL);

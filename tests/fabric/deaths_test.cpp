@@ -13,25 +13,6 @@
 namespace plat::test {
 namespace {
 
-// A process of server 0 that says how much of its device is in use.
-class Witness {
- public:
-  explicit Witness(const Cluster& cluster)
-      : peer_([&](Channel& channel) {
-          cluster.join(0);
-          OK(aclrtSetDevice(0));
-          while (channel.receive() != 0) channel.send(used_bytes());
-        }) {}
-  ~Witness() { peer_.channel().send(0); }
-  uint64_t used() {
-    peer_.channel().send(1);
-    return peer_.channel().receive();
-  }
-
- private:
-  Peer peer_;
-};
-
 std::string recent() { return aclGetRecentErrMsg(); }
 bool cites(const char* rule) { return recent().rfind(std::string(rule) + " ", 0) == 0; }
 
