@@ -108,12 +108,16 @@ grpc::Status Guests::Hello(grpc::ServerContext* context, const rpc::HelloRequest
                                       request->server(), request->version(), self_.server, kFabricVersion)});
     return grpc::Status::OK;
   }
-  if (request->server() == self_.server) {
+  const auto is_also = [&](const std::string& node) {
     tell(reply->mutable_result(), {Cause::Untrusted, fmt::format("node '{}' and node '{}' are both server {}",
-                                                                 request->node(), self_.node, self_.server)});
+                                                                 request->node(), node, request->server())});
     return grpc::Status::OK;
-  }
+  };
+  if (request->server() == self_.server) return is_also(self_.node);
   const std::lock_guard lock(mutex_);
+  for (const auto& [guest, known] : guests_)
+    if (known.server == request->server() && known.node != request->node() && known.watched && !known.leaving)
+      return is_also(known.node);
   // One that never began to watch makes room.
   std::erase_if(guests_, [&](const auto& entry) {
     return guests_.size() >= kMaxGuests && !entry.second.watched && entry.second.calls == 0;
