@@ -22,7 +22,19 @@ Outcome<device::Bank*> Exports::bank_of(uint64_t share) {
     return trouble(Cause::Unknown, "this server has no device {}", device);
   auto bank = node_.bank(device);
   if (!bank) return trouble(Cause::Full, "device {} cannot be opened: {}", device, bank.error().detail);
+  close(**bank);
   return *bank;
+}
+
+// A bank has all of its memory at hand, for programs that copy. The daemon uses views of what is imported and
+// needs the rest only to clear it, for which the file is enough wherever it can be asked to forget: a lying
+// peer then reaches no memory that nobody exported.
+void Exports::close(device::Bank& bank) {
+  const std::lock_guard lock(mutex_);
+  if (!closed_.insert(&bank).second) return;
+  const uint64_t size_bytes = bank.ledger().capacity_bytes();
+  if (os::punch_hole(bank.ledger().data_fd(), size_bytes, kPageBytes) == 0)
+    os::unmap_at(reinterpret_cast<uint64_t>(bank.page_memory(0)), size_bytes);
 }
 
 // The pages of the block one behind the other.

@@ -3,11 +3,12 @@
 //
 // Each import is a view of the block's pages in one piece, registered for the data connections, and one hold
 // in the ledger: the pages are nobody else's until it is released, whatever became of the process that
-// exported them.
+// exported them. Nothing else of a device can be written to in this process.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "device/node.h"
 #include "fabricd/target.h"
@@ -52,6 +53,7 @@ class Exports {
     Target::Registered registered;
   };
   Outcome<device::Bank*> bank_of(uint64_t share);
+  void close(device::Bank& bank);
   static Outcome<std::byte*> view_of(device::Bank& bank, uint32_t block, uint64_t size_bytes);
   static void end(Import import);
 
@@ -59,6 +61,7 @@ class Exports {
   Target& target_;
   std::mutex mutex_;  // guards what follows; not held while memory is taken or given back
   std::map<uint64_t, Import> imports_;
+  std::set<device::Bank*> closed_;
   uint64_t next_ = 1;
 };
 

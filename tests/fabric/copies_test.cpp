@@ -2,6 +2,7 @@
 // Memory of another server: import, map, every copy and fill, with contents checked from both sides.
 #include "fabric/between.h"
 
+#include <fstream>
 #include <thread>
 
 namespace plat::test {
@@ -213,6 +214,36 @@ TEST(Fabric, MemoryLivesWhileAnotherServerHoldsIt) {
     aclrtDrvMemHandle none = nullptr;
     EXPECT_EQ(aclrtMemImportFromShareableHandleV2(&fabric, kFabric, 0, &none), 107017);
     witness.channel().send(0);
+  });
+}
+
+// What the daemon could write to, by a mistake or by another's will, of the memory files of its devices.
+uint64_t reachable_bytes(pid_t daemon) {
+  std::ifstream maps("/proc/" + std::to_string(daemon) + "/maps");
+  uint64_t sum = 0;
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t start = 0, end = 0;
+    char access[8] = "";
+    sscanf(line.c_str(), "%lx-%lx %7s", &start, &end, access);
+    const bool is_memory =
+        line.find("-dev0.data") != std::string::npos || line.find("plat-memory") != std::string::npos;
+    if (is_memory && access[1] == 'w') sum += end - start;
+  }
+  return sum;
+}
+
+TEST(Fabric, TheDaemonReachesOnlyWhatIsImported) {
+  in_child([] {
+    between([](Cluster& cluster, Peer& peer, const aclrtMemFabricHandle& fabric) {
+      const Mapped far = import_and_map(fabric);
+      ASSERT_NE(far.va, nullptr);
+      OK(aclrtMemset(far.va, kBytes, 7, kBytes));
+      EXPECT_EQ(reachable_bytes(cluster.daemon(0)), kBytes);
+      far.drop();
+      EXPECT_EQ(reachable_bytes(cluster.daemon(0)), 0u);
+      peer.channel().send(0);
+      EXPECT_EQ(peer.channel().receive(), 0u);
+    });
   });
 }
 
