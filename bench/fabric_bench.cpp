@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory between servers, against a plain TCP stream between the same two processes in the same run.
+// Memory between servers, against a plain TCP stream between the same two processes in the same run; imports
+// against fallocate; and what idle daemons take.
 #include <netinet/tcp.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <vector>
 
@@ -14,7 +18,8 @@
 namespace plat::bench {
 namespace {
 
-constexpr size_t kLargest = 256_MiB;
+constexpr size_t kLargest = 1_GiB;
+constexpr int kPairs = 9;  // of a raw stream and copies, taken in turn: a busy machine slows them alike
 
 void check(aclError code) {
   if (code == ACL_SUCCESS) return;
@@ -81,73 +86,149 @@ aclrtDrvMemHandle allocate() {
   return handle;
 }
 
-// Exports, and answers on a TCP socket: the size first, then that many bytes to take, then one back.
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Exports, and answers on a TCP socket: the size first, then that many bytes to take, then one back. A size
+// of 0 exports another block, which nobody has touched.
 void serve(const test::Cluster& cluster, int socket) {
   cluster.join(0);
   check(aclrtSetDevice(0));
-  aclrtDrvMemHandle handle = allocate();
-  aclrtMemFabricHandle fabric{};
-  check(aclrtMemExportToShareableHandleV2(handle, 1, ACL_MEM_SHARE_HANDLE_TYPE_FABRIC, &fabric));
-  all(socket, reinterpret_cast<char*>(&fabric), sizeof fabric, true);
+  aclrtDrvMemHandle handle = nullptr;
   std::vector<char> bytes(kLargest);
   for (;;) {
     uint64_t size = 0;
     if (read(socket, &size, sizeof size) != sizeof size) return;
-    all(socket, bytes.data(), size, false);
-    all(socket, bytes.data(), 1, true);
+    if (size > 0) {
+      all(socket, bytes.data(), size, false);
+      all(socket, bytes.data(), 1, true);
+      continue;
+    }
+    if (handle != nullptr) check(aclrtFreePhysical(handle));
+    handle = allocate();
+    aclrtMemFabricHandle fabric{};
+    check(aclrtMemExportToShareableHandleV2(handle, 1, ACL_MEM_SHARE_HANDLE_TYPE_FABRIC, &fabric));
+    all(socket, reinterpret_cast<char*>(&fabric), sizeof fabric, true);
+  }
+}
+
+class Importer {
+ public:
+  explicit Importer(int socket) : socket_(socket) { check(aclrtSetDevice(0)); }
+
+  aclrtMemFabricHandle ask_for_another() const {
+    uint64_t none = 0;
+    aclrtMemFabricHandle fabric{};
+    all(socket_, reinterpret_cast<char*>(&none), sizeof none, true);
+    all(socket_, reinterpret_cast<char*>(&fabric), sizeof fabric, false);
+    return fabric;
+  }
+
+  static aclrtDrvMemHandle import(aclrtMemFabricHandle fabric) {
+    aclrtDrvMemHandle handle = nullptr;
+    check(aclrtMemImportFromShareableHandleV2(&fabric, ACL_MEM_SHARE_HANDLE_TYPE_FABRIC, 0, &handle));
+    return handle;
+  }
+
+  void measure_imports() {
+    aclrtMemFabricHandle fabric = ask_for_another();
+    const double first = seconds_of([&] { check(aclrtFreePhysical(import(fabric))); }, 1);
+    const double again = seconds_of([&] { check(aclrtFreePhysical(import(fabric))); }, 49);
+    std::vector<double> fresh, taking;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      fabric = ask_for_another();
+      fresh.push_back(seconds_of([&] { check(aclrtFreePhysical(import(fabric))); }, 1));
+      const int file = memfd_create("bench", MFD_CLOEXEC);
+      taking.push_back(seconds_of([&] { (void)!fallocate(file, 0, 0, kLargest); }, 1));
+      close(file);
+    }
+    std::printf("import and release of %zu MiB: first, with meeting, %.1f ms; of committed memory %.2f ms\n",
+                kLargest >> 20, first * 1e3, again * 1e3);
+    std::printf("  of memory that nobody touched %.1f ms, fallocate of its size %.1f ms: %.2f of it\n",
+                median(fresh) * 1e3, median(taking) * 1e3, median(fresh) / median(taking));
+  }
+
+  void measure_copies() {
+    char* near = static_cast<char*>(map(allocate(), kLargest));
+    check(aclrtMemset(near, kLargest, 1, kLargest));
+    char* far = static_cast<char*>(map(import(ask_for_another()), kLargest));
+    std::vector<char> bytes(kLargest, 1);
+    std::printf("%12s %14s %14s %14s %8s %8s\n", "bytes", "TCP", "to server", "from server", "ratio",
+                "ratio");
+    for (const size_t size :
+         {size_t{64}, size_t{4096}, size_t{1_MiB}, size_t{16_MiB}, size_t{256_MiB}, kLargest}) {
+      const int repeats = size >= 16_MiB ? 1 : 100;
+      const auto copy = [&](char* to, const char* from) {
+        check(aclrtMemcpyAsync(to, size, from, size, ACL_MEMCPY_DEVICE_TO_DEVICE, nullptr));
+        check(aclrtSynchronizeStream(nullptr));
+      };
+      std::vector<double> raw, out, in;
+      for (int pair = 0; pair < kPairs; ++pair) {
+        raw.push_back(seconds_of(
+            [&] {
+              uint64_t count = size;
+              all(socket_, reinterpret_cast<char*>(&count), sizeof count, true);
+              all(socket_, bytes.data(), size, true);
+              all(socket_, bytes.data(), 1, false);
+            },
+            repeats));
+        out.push_back(seconds_of([&] { copy(far, near); }, repeats));
+        in.push_back(seconds_of([&] { copy(near, far); }, repeats));
+      }
+      const double tcp = median(raw);
+      std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, tcp * 1e6, median(out) * 1e6,
+                  median(in) * 1e6, tcp / median(out), tcp / median(in));
+    }
+  }
+
+ private:
+  const int socket_;
+};
+
+// What a daemon has of its own: memory of devices that it maps is not its own.
+double own_megabytes(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  double kilobytes = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("RssAnon:", 0) == 0 || line.rfind("RssFile:", 0) == 0)
+      kilobytes += std::stod(line.substr(8));
+  return kilobytes / 1000;
+}
+
+double busy_seconds(pid_t pid) {
+  double sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream file(task.path() / "schedstat");
+    double nanoseconds = 0;
+    file >> nanoseconds;
+    sum += nanoseconds / 1e9;
+  }
+  return sum;
+}
+
+void measure_daemons(const test::Cluster& cluster, const char* when) {
+  constexpr uint32_t kSeconds = 10;
+  const double before[2] = {busy_seconds(cluster.daemon(0)), busy_seconds(cluster.daemon(1))};
+  os::sleep_microseconds(kSeconds * 1000000);
+  for (uint32_t server = 0; server < 2; ++server) {
+    const pid_t pid = cluster.daemon(server);
+    std::printf("daemon %u, idle %s: %.1f MB, %.4f %% of a core\n", server, when, own_megabytes(pid),
+                (busy_seconds(pid) - before[server]) / kSeconds * 100);
   }
 }
 
 void run() {
-  test::Cluster cluster(2, "1GiB");
+  const test::Cluster cluster(2, "4GiB");
+  measure_daemons(cluster, "and alone");
   pid_t child = 0;
   const int socket = connect_pair(child, [&](int end) { serve(cluster, end); });
-  aclrtMemFabricHandle fabric{};
-  all(socket, reinterpret_cast<char*>(&fabric), sizeof fabric, false);
   cluster.join(1);
-  check(aclrtSetDevice(0));
-  char* near = static_cast<char*>(map(allocate(), kLargest));
-  check(aclrtMemset(near, kLargest, 1, kLargest));
-  aclrtDrvMemHandle handle = nullptr;
-  const auto import = [&] {
-    check(aclrtMemImportFromShareableHandleV2(&fabric, ACL_MEM_SHARE_HANDLE_TYPE_FABRIC, 0, &handle));
-  };
-  const double first = seconds_of(import, 1);
-  char* far = static_cast<char*>(map(handle, kLargest));
-  const double next = seconds_of(
-      [&] {
-        aclrtDrvMemHandle kept = handle;
-        import();
-        check(aclrtFreePhysical(handle));
-        handle = kept;
-      },
-      9);
-  std::printf("first import of %zu MiB, with meeting and taking the memory: %.1f ms; again: %.2f ms\n",
-              kLargest >> 20, first * 1e3, next * 1e3);
-  std::printf("%12s %14s %14s %14s %8s %8s\n", "bytes", "TCP", "to server", "from server", "ratio", "ratio");
-  std::vector<char> bytes(kLargest);
-  for (const size_t size : {size_t{64}, size_t{4096}, size_t{1_MiB}, size_t{16_MiB}, kLargest}) {
-    const int repeats = size >= 16_MiB ? 5 : 200;
-    const double raw = seconds_of(
-        [&] {
-          uint64_t count = size;
-          all(socket, reinterpret_cast<char*>(&count), sizeof count, true);
-          all(socket, bytes.data(), size, true);
-          all(socket, bytes.data(), 1, false);
-        },
-        repeats);
-    const auto copy = [&](char* to, const char* from) {
-      return seconds_of(
-          [&] {
-            check(aclrtMemcpyAsync(to, size, from, size, ACL_MEMCPY_DEVICE_TO_DEVICE, nullptr));
-            check(aclrtSynchronizeStream(nullptr));
-          },
-          repeats);
-    };
-    const double out = copy(far, near), in = copy(near, far);
-    std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, raw * 1e6, out * 1e6, in * 1e6,
-                raw / out, raw / in);
-  }
+  Importer importer(socket);
+  importer.measure_imports();
+  importer.measure_copies();
+  measure_daemons(cluster, "with a peer");
   kill(child, SIGKILL);
 }
 
