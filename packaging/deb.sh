@@ -36,10 +36,16 @@ component() {
   find "$work/$2" -name '*.so*' -type f -exec chmod 644 {} +
 }
 
-# needed PACKAGE: the packages that have the system libraries which this one needs.
+# needed PACKAGE [FILE]: the packages that have the system libraries which this one needs, or which that file of it needs. What is opened
+# on demand counts for itself alone.
 needed() {
   local files
-  mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat*' \))
+  if [ -n "${2:-}" ]; then
+    files=("$work/$1/$home/$2")
+    [ -e "${files[0]}" ] || return 0
+  else
+    mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat*' \) ! -name libplat_live.so)
+  fi
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
     # The packages of another kind of machine are not installed here to be asked; their names are the same.
     readelf -dW "${files[@]}" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r library; do
@@ -111,8 +117,11 @@ fi
 mv "$root/$home/share/doc/plat" "$root/usr/share/doc/plat-inspector"
 rm -r "$root/$home/share" "$root/usr/share/doc/plat-inspector/LICENSE"
 gzip -9n "$root/usr/share/doc/plat-inspector/CHANGELOG.md"
+recommended=$(needed plat-inspector lib64/plat/libplat_live.so)
+if grep -q '^PLAT_HAS_SQLITE:INTERNAL=ON' "$build/CMakeCache.txt"; then recommended+="${recommended:+, }libsqlite3-0"; fi
 pack plat-inspector utils "$(needed plat-inspector)" 'inspector of device memory for programs that use ACL' \
-  'Runs a program and says what it does wrong with the memory of an Ascend NPU: accesses outside of blocks, leaks, missing order of streams. Works over whichever libascendcl.so the program finds, and brings none of its own.'
+  'Runs a program and says what it does wrong with the memory of an Ascend NPU: accesses outside of blocks, leaks, missing order of streams. Works over whichever libascendcl.so the program finds, and brings none of its own.' \
+  "$recommended"
 pack plat devel "plat-inspector (= $version), $(needed plat)" 'memory system of an Ascend NPU in software' \
   'Gives a plain Linux machine the ACL libraries and headers with the names, values and codes of the vendor, so that programs that reserve, allocate, map and share device memory build and run there. Source /usr/lib/plat/set_env.sh to use it. Nothing is computed on it.'
 if grep -q '^PLAT_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then

@@ -37,6 +37,10 @@ cc /tmp/program.c -L/tmp/foreign -lascendcl -o /tmp/program
 LD_LIBRARY_PATH=/tmp/foreign plat check -- /tmp/program
 LD_LIBRARY_PATH=/tmp/foreign plat record -o /tmp/run.trace -- /tmp/program
 expect 'run.trace' ls /tmp/run.trace
+expect 'libsqlite3.so.0: cannot open shared object file' plat export memscope /tmp/run.trace -o /tmp/run.db
+apt-get install -qq -y --no-install-recommends libsqlite3-0 >/dev/null
+plat export memscope /tmp/run.trace -o /tmp/run.db
+expect 'SQLite format 3' head -c 15 /tmp/run.db
 
 say plat
 apt-get install -qq -y --no-install-recommends ./plat_*.deb >/dev/null
@@ -75,7 +79,8 @@ expect 'a script ran on Ascend910B3' python3 /tmp/script.py
 expect 'Pool' python3 -c 'import mstx, plat; print(plat.Pool)'
 
 say removal of the packages
-apt-get purge -qq -y plat-inspector plat plat-fabric python3-plat >/dev/null
+apt-get purge -qq -y --autoremove plat-inspector plat plat-fabric python3-plat libsqlite3-0 >/dev/null
+apt-get install -qq -y --no-install-recommends libdw1 libstdc++6 >/dev/null # all that the wheel wants of the system
 
 say the wheel, in an environment of its own
 apt-get install -qq -y --no-install-recommends python3-venv >/dev/null

@@ -34,6 +34,7 @@ HOUSE = {
     "inspect/check": "base rules inspect/model inspect/trace",
     "inspect/export": "inspect/check inspect/model inspect/trace",
     "inspect/gate": "",
+    "inspect/sqlite": "",
     "inspect/import": "base inspect/trace",
     "inspect/model": "base rules inspect/trace",
     "inspect/record": "base os inspect/trace",
@@ -64,6 +65,7 @@ SYSTEM = {
     "inspect/record": "dlfcn.h errno.h execinfo.h fcntl.h link.h pthread.h stdlib.h sys/mman.h sys/prctl.h "
                       "sys/resource.h sys/stat.h sys/syscall.h sys/types.h time.h unistd.h x86intrin.h",
     "inspect/report": "fmt/format.h",
+    "inspect/sqlite": "dlfcn.h pthread.h sqlite3.h stdarg.h stdio.h string.h",
     "inspect/trace": "fcntl.h fmt/format.h sys/stat.h unistd.h",
     "inspect/view": "fmt/format.h zlib.h",
     "replay": "fmt/format.h",
@@ -73,7 +75,7 @@ SYSTEM = {
                "poll.h rdma/fabric.h rdma/fi_cm.h rdma/fi_domain.h rdma/fi_endpoint.h rdma/fi_eq.h "
                "rdma/fi_errno.h rdma/fi_rma.h signal.h sys/mman.h sys/socket.h sys/stat.h sys/syscall.h "
                "tl/expected.hpp unistd.h",
-    "cli": "CLI/CLI.hpp csignal fcntl.h fmt/format.h httplib.h nlohmann/json.hpp poll.h strings.h "
+    "cli": "CLI/CLI.hpp csignal dlfcn.h fcntl.h fmt/format.h httplib.h nlohmann/json.hpp poll.h strings.h "
            "sys/ioctl.h sys/stat.h termios.h unistd.h",
 }
 

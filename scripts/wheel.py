@@ -13,6 +13,7 @@ import zipfile
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 LIBRARIES = ("libascendcl.so", "libacl_rt.so", "libacl_dvpp.so", "libms_tools_ext.so", "libplat_pool.so", "libplat_pool.so.0",
              "libplat_inspect.so", "plat/libascend_kernel_hook.so")
+OPTIONAL = ("plat/libplat_live.so",)  # built where cpp-httplib is
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same tree makes the same wheel
 
 
@@ -43,7 +44,7 @@ def contents(tree, name):
         if path.is_file() and path.suffix != ".pyc" and ".debug" not in path.parts:
             data = path.read_bytes()
             yield path.relative_to(site).as_posix(), metadata(data.decode()).encode() if path.name == "METADATA" else data
-    for library in LIBRARIES:
+    for library in LIBRARIES + tuple(name for name in OPTIONAL if (tree / "lib64" / name).exists()):
         yield f"plat/lib64/{library}", (tree / "lib64" / library).read_bytes()
     for path in sorted((tree / "include").rglob("*")):
         if path.is_file():

@@ -15,7 +15,7 @@ class LiveServer {
     std::function<std::string()> data;   // all there is, packed
     std::function<uint64_t()> how_much;  // grows with the data
   };
-  // nullptr, with the reason, if it cannot listen or this was built without cpp-httplib.
+  // nullptr, with the reason, if it cannot listen, or cpp-httplib is not here or was not when this was built.
   static std::unique_ptr<LiveServer> start(Content content, int port, std::string& problem);
   virtual ~LiveServer() = default;
 

@@ -2,12 +2,14 @@
 """plat view --live: the page of a program that runs, who may look, and when it ends."""
 import http.client
 import os
+import pathlib
+import re
 import subprocess
 import urllib.parse
 
 import pytest
 
-from command import PLAT
+from command import PLAT, hiding
 from page import unpack
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
@@ -111,6 +113,16 @@ def test_findings_come_while_the_program_runs_and_leaks_at_its_end(served):
     assert sorted(finding["rule"] for finding in data["findings"]) == ["INSP-Access-past-end"] + ["INSP-Leak-device-block"] * 2
     (mistake,) = [finding for finding in data["findings"] if finding["rule"] == "INSP-Access-past-end"]
     assert len(mistake["lives"]) == 1 and data["process"]["judged"]
+
+
+def test_where_the_http_library_is_not_installed_the_command_works_and_says_so(served, tmp_path):
+    libraries = subprocess.run(["ldd", pathlib.Path(PLAT).parents[1] / "lib64/plat/libplat_live.so"], capture_output=True, text=True,
+                               check=True).stdout
+    (library,) = re.findall(r"libcpp-httplib\.so\S*(?= =>)", libraries)
+    hidden = hiding(tmp_path, library)
+    done = subprocess.run([PLAT, "view", "--live", "--pid", str(served.pid)], capture_output=True, text=True, timeout=60, env=hidden)
+    assert done.returncode == 1 and "needs cpp-httplib" in done.stderr and library in done.stderr
+    assert subprocess.run([PLAT, "view", "--help"], capture_output=True, timeout=60, env=hidden).returncode == 0
 
 
 def test_a_process_that_is_not_there_is_refused(tmp_path):

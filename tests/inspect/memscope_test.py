@@ -5,7 +5,7 @@ import os
 import re
 import sqlite3
 
-from command import run
+from command import hiding, run
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
 POOL_PROGRAM = os.environ["PLAT_POOL_PROGRAM"]
@@ -82,6 +82,19 @@ def test_a_name_that_the_viewer_does_not_open_is_said(tmp_path):
 
 
 # And the way back.
+
+def test_where_sqlite_is_not_installed_the_command_works_and_says_so(tmp_path):
+    trace, known = tmp_path / "run.trace", tmp_path / "memscope_dump_1.db"
+    assert run("record", "-o", trace, "--", PROGRAM, "peak").returncode == 0
+    assert run("export", "memscope", trace, "-o", known).returncode == 0
+    hidden = hiding(tmp_path, "libsqlite3.so.0")
+    done = run("export", "memscope", trace, "-o", tmp_path / "memscope_dump_2.db", env=hidden)
+    assert done.returncode == 2 and "libsqlite3.so.0" in done.stderr and "sqlite-libs" in done.stderr
+    assert not (tmp_path / "memscope_dump_2.db").exists()
+    done = run("report", known, env=hidden)
+    assert done.returncode == 2 and "libsqlite3.so.0" in done.stderr
+    assert run("report", trace, env=hidden).returncode == 0
+
 
 def database(path, rows, table="memscope_dump", columns=COLUMNS):
     """One as msmemscope writes it. Each row: event, type, time, device, address, attributes, C stack."""
