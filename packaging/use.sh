@@ -37,10 +37,6 @@ cc /tmp/program.c -L/tmp/foreign -lascendcl -o /tmp/program
 LD_LIBRARY_PATH=/tmp/foreign plat check -- /tmp/program
 LD_LIBRARY_PATH=/tmp/foreign plat record -o /tmp/run.trace -- /tmp/program
 expect 'run.trace' ls /tmp/run.trace
-expect 'libsqlite3.so.0: cannot open shared object file' plat export memscope /tmp/run.trace -o /tmp/run.db
-apt-get install -qq -y --no-install-recommends libsqlite3-0 >/dev/null
-plat export memscope /tmp/run.trace -o /tmp/run.db
-expect 'SQLite format 3' head -c 15 /tmp/run.db
 
 say plat
 apt-get install -qq -y --no-install-recommends ./plat_*.deb >/dev/null
@@ -51,6 +47,11 @@ apt-get install -qq -y --no-install-recommends ./plat_*.deb >/dev/null
 )
 expect 'client ran on Ascend910B3' plat run --devices 1 --capacity 1GiB -- /tmp/client
 expect 'client ran on Ascend910B3' plat check -- /tmp/client
+plat record -o /tmp/client.trace -- /tmp/client
+expect 'libsqlite3.so.0: cannot open shared object file' plat export memscope /tmp/client.trace -o /tmp/memscope_dump_1.db
+apt-get install -qq -y --no-install-recommends libsqlite3-0 >/dev/null
+plat export memscope /tmp/client.trace -o /tmp/memscope_dump_1.db
+expect 'SQLite format 3' head -c 15 /tmp/memscope_dump_1.db
 
 say plat-fabric
 expect 'the package plat-fabric has it' plat fabric start
