@@ -57,6 +57,9 @@ class LargeBlock final : public vmm::SubBlocks {
   }
 
   bool has_tag(const Tag* tag) const override { return tag == &tag_; }
+  uint64_t asked_bytes(const Block& block) const override {
+    return PackedTag::unpack(block.tag_value).asked_bytes;
+  }
 
   void open(Va start, const BlockTag& tag, Pages pages) {
     pages_.store(pages, std::memory_order_relaxed);
@@ -99,6 +102,9 @@ class SmallRegion final : public vmm::SubBlocks {
   std::optional<Block> block_at(Va va) const override;
   bool has_tag(const Tag* tag) const override {
     return tag >= &users_[0].life && tag <= &users_[page_count_ - 1].life;
+  }
+  uint64_t asked_bytes(const Block& block) const override {
+    return PackedTag::unpack(block.tag_value).asked_bytes;
   }
 
   void set_start(Va start) { start_.store(start.value, std::memory_order_release); }

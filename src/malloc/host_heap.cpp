@@ -149,7 +149,7 @@ Result<> HostHeap::hold(HostUse& use, Va va, uint64_t size_bytes, HostUse::Side 
           RuleId::CopyPastEnd, parameter,
           "{} bytes at offset {} of the page-locked block of {} bytes at {:#x} pass its end by {} bytes{}",
           size_bytes, va.value - block->start, block->asked_bytes, block->start,
-          size_bytes - (block->size_bytes - (va.value - block->start)),
+          va.value - block->start + size_bytes - block->asked_bytes,
           history_.allocation_stack(Va{block->start}));
   }
   const std::string known = history_.tell(va);

@@ -78,6 +78,7 @@ Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page
   const uint64_t mapping_start = mapping->start.load(std::memory_order_acquire);
   Va block_start{mapping_start};
   uint64_t block_size = mapping->size_bytes.load(std::memory_order_acquire);
+  uint64_t asked_bytes = block_size;
   if (kind == vmm::MappingKind::Client) {
     const vmm::Physical& physical = vmm_.physical_of(*mapping);
     if (physical.exported || physical.imported)
@@ -87,11 +88,12 @@ Result<Ipc::Range> Ipc::check_range(Va start, uint64_t size_bytes, uint64_t page
     if (!block) return refuse("is not allocated");
     block_start = block->start;
     block_size = block->size_bytes;
+    asked_bytes = blocks->asked_bytes(*block);
   }
   const uint64_t offset = start - block_start;
   if (size_bytes > align_up(block_size, page_bytes) - offset)
     return fail(RuleId::IpcMemory, "size", "{} bytes at offset {} of a block of {} bytes", size_bytes, offset,
-                block_size);
+                asked_bytes);
   return Range{vmm_.node().open_bank(entry.bank()), mapping->block, start.value - mapping_start,
                kind == vmm::MappingKind::Client ? Va{0} : block_start};
 }

@@ -71,6 +71,8 @@ class SubBlocks {
   virtual std::optional<Block> block_at(Va va) const = 0;
   // Whether it is the tag of one of its blocks, or the life of the block's users.
   virtual bool has_tag(const Tag* tag) const = 0;
+  // What the client asked for, for messages: calls round, and add bytes. Async-signal-safe.
+  virtual uint64_t asked_bytes(const Block& block) const { return block.size_bytes; }
 
  protected:
   ~SubBlocks() = default;

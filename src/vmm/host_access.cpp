@@ -76,7 +76,7 @@ void explain_place(const Vmm& vmm, const Reservation& range, uint64_t address) {
                       : " of the allocation of ";
     if (block) {
       start = block->start.value;
-      size_bytes = block->size_bytes;
+      size_bytes = blocks->asked_bytes(*block);
     }
   }
   SignalLine line;

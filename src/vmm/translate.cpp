@@ -39,7 +39,8 @@ Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const
                 "[{:#x}, {:#x}) runs at offset {} out of its mappings and into an allocation", start.value,
                 end.value, at - start);
   SubBlocks::Block block{Va{mapping_start}, mapping_size};
-  if (const SubBlocks* blocks = mapping.sub_blocks.load(std::memory_order_relaxed)) {
+  const SubBlocks* const blocks = mapping.sub_blocks.load(std::memory_order_relaxed);
+  if (blocks != nullptr) {
     const auto found = blocks->block_at(at);
     if (!found || !pin(*found))
       return fail(RuleId::CopyFreed, parameter,
@@ -52,9 +53,10 @@ Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const
   const uint64_t size_bytes = end - at;
   if (size_bytes <= block.size_bytes - offset) [[likely]]
     return {};
+  const uint64_t asked_bytes = blocks != nullptr ? blocks->asked_bytes(block) : block.size_bytes;
   return fail(RuleId::CopyPastEnd, parameter,
               "{} bytes at offset {} of the block of {} bytes at {:#x} pass its end by {} bytes", size_bytes,
-              offset, block.size_bytes, block.start.value, size_bytes - (block.size_bytes - offset));
+              offset, asked_bytes, block.start.value, offset + size_bytes - asked_bytes);
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ RULE_BROKEN(IpcMemory) {
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer_of(Va{UINT64_MAX - 4095}), 64, key, sizeof key, 0));
   void* pointer = block(4096);
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 1_MiB, key, sizeof key, 0));
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find("of a block of 4096 bytes"), std::string::npos);
   EXPECT_OK(aclrtFree(pointer));
   EXPECT_BREAKS(aclrtIpcMemGetExportKey(pointer, 4096, key, sizeof key, 0));
 }

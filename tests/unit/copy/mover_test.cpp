@@ -86,6 +86,31 @@ TEST(Mover, RefusesRangesBeyondTheBlock) {
   EXPECT_EQ(rule_of(tiny.mover.copy(large, from, UINT64_MAX, 0)), RuleId::CopyHole);
 }
 
+// Calls round, and add bytes to what they are asked for, which nobody who reads a message has heard of.
+TEST(Mover, SaysWhatWasAskedForOfABlockWhoseEndIsPassed) {
+  TinyDevice tiny;
+  std::vector<uint8_t> host(4_MiB);
+  const auto expect = [&](const Result<>& refused, const std::string& words) {
+    ASSERT_EQ(rule_of(refused), RuleId::CopyPastEnd);
+    EXPECT_NE(refused.error().detail.find(words), std::string::npos) << refused.error().detail;
+  };
+  const Va from = va_of(host.data());
+  const Va small = tiny.malloc(100, ACL_MEM_MALLOC_NORMAL_ONLY).value();
+  expect(tiny.mover.copy(small + 10, from, 200, 0),
+         fmt::format("200 bytes at offset 10 of the block of 100 bytes at {:#x} pass its end by 110 bytes",
+                     small.value));
+  // In what was added: the copy begins past the end already.
+  expect(tiny.mover.copy(small + 120, from, 100, 0), "100 bytes at offset 120 of the block of 100 bytes");
+  expect(tiny.mover.copy(small + 120, from, 100, 0), "pass its end by 120 bytes");
+  const Va large = tiny.malloc(3_MiB - 5, ACL_MEM_MALLOC_HUGE_ONLY).value();
+  expect(tiny.mover.copy(large, from, 3_MiB + 100, 0),
+         fmt::format("of the block of {} bytes at {:#x} pass its end by 105 bytes", 3_MiB - 5, large.value));
+  void* const locked = tiny.hosts.allocate(100).value();
+  expect(
+      tiny.mover.copy(va_of(locked), large, 5000, 0),
+      fmt::format("page-locked block of 100 bytes at {:#x} pass its end by 4900 bytes", va_of(locked).value));
+}
+
 TEST(Mover, RefusesFreedMemoryAndSaysWhichBlockItWas) {
   TinyDevice tiny;
   std::vector<uint8_t> host(4096);
