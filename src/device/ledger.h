@@ -163,6 +163,7 @@ class Ledger {
   void acquire();
   void give_up();
   void take_device_lock();
+  bool control_fd_is_ours() const;
   void reopen_control();
   void pass_locks_on();
   [[noreturn]] void end_process(const char* why) const;

@@ -86,9 +86,12 @@ Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
 
 Result<> Ledger::open_control(const LedgerOptions& options) {
   control_path_ = options.control_path;
-  control_ = options.control_path.empty() ? os::create_memory_file("plat-control", 0)
-                                          : os::open_private_file(options.control_path, true);
-  if (!control_) return no_file("control file " + options.control_path, errno);
+  os::Fd opened = options.control_path.empty() ? os::create_memory_file("plat-control", 0)
+                                               : os::open_private_file(options.control_path, true);
+  if (!opened) return no_file("control file " + options.control_path, errno);
+  // First what it is: a child that is forked now closes the file by it, before a lock is taken with it.
+  control_identity_ = os::identify(opened.get()).value_or(os::FileIdentity{});
+  control_ = std::move(opened);
   if (const int error = os::try_lock_byte(control_.get(), kAttachLockByte); error != 0 && error != EAGAIN)
     return fail(RuleId::DeviceOpen, "deviceId", "control file {}: no byte-range locks here ({})",
                 options.control_path, std::strerror(error));
@@ -96,9 +99,8 @@ Result<> Ledger::open_control(const LedgerOptions& options) {
 }
 
 Result<> Ledger::join(const LedgerOptions& options) {
-  const auto identity = os::identify(control_.get());
-  if (!identity) return fail(RuleId::DeviceOpen, "deviceId", "control file {} is gone", options.control_path);
-  control_identity_ = *identity;
+  if (!control_fd_is_ours())
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {} is gone", options.control_path);
   os::Patience patience(kEndPatienceNs);
   for (;;) {
     // With nobody alive whatever is there is left over, be it of an older version or of an earlier boot.
@@ -312,6 +314,9 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
 Ledger::~Ledger() {
   Ledger* me = this;
   newest.compare_exchange_strong(me, nullptr);
+  // Numbers that the program closed may be files of its own by now, which stay open.
+  if (control_identity_.inode != 0 && !control_fd_is_ours()) control_.release();
+  if (data_identity_.inode != 0 && !data_fd_is_ours()) data_.release();
   if (base_ != nullptr) os::unmap(base_, mapped_bytes_);
 }
 
@@ -322,12 +327,12 @@ void Ledger::abandon_newest_in_child() {
 void Ledger::abandon_in_child() {
   // The mappings are not inherited; closing the descriptors leaves the parent's locks alone. A number that
   // the program closed may be a file of its own by now.
-  const auto data_identity = os::identify(data_.get());
-  const auto identity = os::identify(control_.get());
+  const bool control_is_ours = control_fd_is_ours();
+  const bool data_is_ours = data_fd_is_ours();
   const int control = control_.release();
   const int data = data_.release();
-  if (identity && *identity == control_identity_) os::close_number(control);
-  if (data_identity && *data_identity == data_identity_) os::close_number(data);
+  if (control_is_ours) os::close_number(control);
+  if (data_is_ours) os::close_number(data);
   base_ = nullptr;
 }
 

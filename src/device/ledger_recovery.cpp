@@ -27,9 +27,12 @@ void Ledger::take_device_lock() {
   bool complained = false;
   uint32_t sleep_us = kShortestSleepUs;
   for (int attempt = 0;; ++attempt) {
-    const int error = os::try_lock_byte(control_.get(), kDeviceLockByte);
+    // The program may have closed files that were not its own, and the number may be a file of its own by
+    // now: a lock of that one would keep nobody out.
+    const bool is_ours = control_fd_is_ours();
+    const int error = is_ours ? os::try_lock_byte(control_.get(), kDeviceLockByte) : EBADF;
     if (error == 0) return;
-    if (error == EBADF) {  // the program closed files that were not its own
+    if (error == EBADF) {
       pass_locks_on();
       continue;
     }
@@ -51,6 +54,11 @@ void Ledger::take_device_lock() {
                       header_->device_number, pid));
     }
   }
+}
+
+bool Ledger::control_fd_is_ours() const {
+  const auto identity = os::identify(control_.get());
+  return identity && *identity == control_identity_;
 }
 
 void Ledger::reopen_control() {

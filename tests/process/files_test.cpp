@@ -5,16 +5,20 @@
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
 #include "base/units.h"
+#include "device/ledger_layout.h"
 #include "device/machines.h"
+#include "os/file.h"
 #include "support/directory.h"
 #include "support/machine.h"
 #include "support/peer.h"
@@ -186,6 +190,75 @@ TEST(Files, NumberOfTheMemoryFileMayBeReused) {
       EXPECT_EQ(aclrtUnmapMem(va), ACL_SUCCESS);
     }
     EXPECT_EQ(lseek(own, 0, SEEK_END), 0);
+  });
+}
+
+// The numbers of the control file, as far as they are open.
+std::vector<int> numbers_of(const std::string& path) {
+  struct stat wanted {};
+  EXPECT_EQ(stat(path.c_str(), &wanted), 0);
+  std::vector<int> numbers;
+  for (int fd = 3; fd < 1024; ++fd)
+    if (struct stat info{};
+        fstat(fd, &info) == 0 && info.st_dev == wanted.st_dev && info.st_ino == wanted.st_ino)
+      numbers.push_back(fd);
+  return numbers;
+}
+
+// The number of the control file is a file of the program's by now: a lock of that one keeps nobody out. The
+// test holds the device's lock, as another process would, and a change waits for it.
+TEST(Files, NumberOfTheControlFileMayBeReused) {
+  in_child([] {
+    const Machine machine;
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    char path[] = "/tmp/plat-test-XXXXXX";
+    const int own = mkstemp(path);
+    unlink(path);
+    const std::vector<int> numbers = numbers_of(machine.control_file());
+    EXPECT_FALSE(numbers.empty());
+    for (const int number : numbers) EXPECT_EQ(dup2(own, number), number);
+    const int other = open(machine.control_file().c_str(), O_RDWR | O_CLOEXEC);
+    EXPECT_EQ(os::try_lock_byte(other, device::kDeviceLockByte), 0);
+    std::atomic<bool> is_free{false};
+    std::thread change([&] {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      EXPECT_NE(allocate(2_MiB), nullptr) << aclGetRecentErrMsg();
+      EXPECT_TRUE(is_free) << "a change while another held the lock";
+    });
+    // Long enough for a change that waits for nobody. Should it be later than that, nothing is found.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    is_free = true;
+    EXPECT_EQ(os::unlock_byte(other, device::kDeviceLockByte), 0);
+    change.join();
+    // The program's own files are as they were: open, and nothing is locked in them.
+    for (const int number : numbers) EXPECT_EQ(*os::identify(number), *os::identify(own));
+  });
+}
+
+// One thread waits to join, which the test keeps it from; another forks. The child would keep the file, and
+// with it whatever its parent locks there later.
+TEST(Files, AChildForkedWhileADeviceOpensKeepsNoneOfItsFiles) {
+  in_child([] {
+    const Machine machine;
+    EXPECT_EQ(aclInit(nullptr), ACL_SUCCESS);
+    EXPECT_EQ(os::make_private_directory(device::Node::default_directory()), 0);
+    const int other = open(machine.control_file().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT_EQ(os::try_lock_byte(other, device::kAttachLockByte), 0);
+    std::thread opener([] { EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS) << aclGetRecentErrMsg(); });
+    while (numbers_of(machine.control_file()).size() < 2) sched_yield();
+    // More than once: the first may come before the thread has noted which file it is.
+    const auto kept_by_a_child = [&] {
+      const pid_t child = fork();
+      if (child == 0) _exit(numbers_of(machine.control_file()) == std::vector{other} ? 0 : 1);
+      int status = 0;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      return status != 0;
+    };
+    int attempts = 0;
+    while (kept_by_a_child() && attempts < 100) ++attempts;
+    EXPECT_LT(attempts, 100);
+    EXPECT_EQ(os::unlock_byte(other, device::kAttachLockByte), 0);
+    opener.join();
   });
 }
 
