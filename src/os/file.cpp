@@ -175,6 +175,7 @@ std::optional<std::string> read_small_file(const std::string& path) {
 }
 
 uint64_t write_at(int fd, const void* source, uint64_t size_bytes, uint64_t offset) {
+  const Unsignalled unsignalled;  // the program may have set a limit of file sizes
   uint64_t done = 0;
   while (done < size_bytes) {
     const ssize_t written = pwrite(fd, static_cast<const std::byte*>(source) + done, size_bytes - done,

@@ -43,7 +43,7 @@ Fd open_private_file(const std::string& path, bool create);
 Fd open_to_read(const std::string& path);
 // Reads exactly that many bytes; false if there are fewer.
 bool read_at(int fd, void* target, uint64_t size_bytes, uint64_t offset);
-// Writes as much of it as the system takes; how many bytes that were.
+// Writes as much of it as the system takes; how many bytes that were. Raises no signal.
 uint64_t write_at(int fd, const void* source, uint64_t size_bytes, uint64_t offset);
 
 // Adds text to a file that everybody may read, or to standard error when the path is empty or cannot be

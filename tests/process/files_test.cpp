@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -259,6 +260,24 @@ TEST(Files, AChildForkedWhileADeviceOpensKeepsNoneOfItsFiles) {
     EXPECT_LT(attempts, 100);
     EXPECT_EQ(os::unlock_byte(other, device::kAttachLockByte), 0);
     opener.join();
+  });
+}
+
+// A limit that is set once the device is open ends no program: what the file does not take goes through
+// memory.
+TEST(Files, LimitOfFileSizesThatComesLaterIsNoSignal) {
+  in_child([] {
+    const Machine machine;
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    void* memory = map_new(8_MiB);
+    const rlimit limit{1_MiB, 1_MiB};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const std::vector<char> bytes(8_MiB, 42);
+    EXPECT_EQ(aclrtMemcpy(memory, 8_MiB, bytes.data(), 8_MiB, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS)
+        << aclGetRecentErrMsg();
+    std::vector<char> back(8_MiB);
+    EXPECT_EQ(aclrtMemcpy(back.data(), 8_MiB, memory, 8_MiB, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    EXPECT_TRUE(back == bytes);
   });
 }
 
