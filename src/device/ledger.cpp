@@ -182,8 +182,8 @@ void Ledger::free_block_locked(uint32_t handle) {
   crash_point("free-done");
 }
 
+// Needs no memory: nobody who gives a block back could do anything if there was none.
 void Ledger::release(uint32_t handle) {
-  std::vector<uint32_t> to_scrub;
   {
     const Lock lock(*this);
     assert(held_by_me_locked(handle));
@@ -196,9 +196,8 @@ void Ledger::release(uint32_t handle) {
     if (!has_committed_pages(handle)) return free_block_locked(handle);
     begin_scrub_locked(handle, incarnation_);
     crash_point("release-scrub");
-    to_scrub.push_back(handle);
   }
-  scrub(to_scrub);
+  scrub({&handle, 1});
 }
 
 void Ledger::begin(Discard discard) {
@@ -206,7 +205,7 @@ void Ledger::begin(Discard discard) {
   reap();
 }
 
-void Ledger::scrub(std::vector<uint32_t>& handles) {
+void Ledger::scrub(std::span<const uint32_t> handles) {
   for (const uint32_t handle : handles) {
     uint32_t run_start = 0;
     uint32_t run_length = 0;
@@ -230,7 +229,6 @@ void Ledger::scrub(std::vector<uint32_t>& handles) {
   if (handles.empty()) return;
   const Lock lock(*this);
   for (const uint32_t handle : handles) free_block_locked(handle);
-  handles.clear();
 }
 
 void Ledger::hold_locked(uint32_t handle) {
@@ -260,6 +258,7 @@ Usage Ledger::usage() {
       if (to_scrub.empty()) return usage_locked();
     }
     scrub(to_scrub);
+    to_scrub.clear();
   }
 }
 

@@ -174,7 +174,7 @@ class Ledger {
   // Takes the holds of dead processes away; blocks that nobody holds any more are added to `to_scrub`.
   void reap_locked(std::vector<uint32_t>& to_scrub);
   // Clears the pages of blocks in state Scrub and frees them. Not under the lock.
-  void scrub(std::vector<uint32_t>& handles);
+  void scrub(std::span<const uint32_t> handles);
   void reap();
   // Says once if somebody removed the control file: whoever joins from now on is on another machine.
   void look_after_file();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "os/memory.h"
 
@@ -42,7 +43,12 @@ std::optional<uint64_t> HostArena::allocate(uint64_t size_bytes) {
   const uint64_t size = align_up(size_bytes, page_);
   const auto start = free_.allocate(size, size >= kHugePage ? kHugePage : page_);
   if (!start) return std::nullopt;
-  if (open(*start, *start + size)) return start;
+  bool is_open = false;
+  try {
+    is_open = open(*start, *start + size);
+  } catch (const std::bad_alloc&) {  // no memory for a record: as if the system had refused
+  }
+  if (is_open) return start;
   free_.release(*start, size);
   return std::nullopt;
 }

@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fault at every step: each call is made again and again, and each time another one of its system calls and
-// allocations fails. A call that failed has changed nothing: the same call without a fault then succeeds. One
-// that succeeded in spite of it has its whole effect. Either way everything can be taken down afterwards, and
-// all memory comes back.
-#include <gtest/gtest.h>
-#include <unistd.h>
+// A fault at every step of memory, copies and streams; see every_step.h. The rest is in
+// every_step_objects_test.cpp.
+#include "process/every_step.h"
 
 #include <array>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "base/units.h"
-#include "support/failing_steps.h"
-#include "support/machine.h"
-#include "support/peer.h"
 
 namespace plat::test {
 namespace {
-
-struct Scenario {
-  const char* name;
-  std::function<void()> prepare;
-  std::function<aclError()> act;
-  std::function<void()> undo;
-};
-
-#define EXPECT_DONE(call) EXPECT_EQ((call), ACL_SUCCESS) << aclGetRecentErrMsg()
 
 // What the scenarios work with.
 void* address = nullptr;
@@ -115,6 +97,19 @@ const std::vector<Scenario>& scenarios() {
        [] { return aclrtMalloc(&block, 5_MiB, ACL_MEM_MALLOC_HUGE_FIRST); }, free_block},
       {"aclrtFree of a small block", [] { malloc_block(4096); }, [] { return aclrtFree(block); }, nothing},
       {"aclrtFree of a large block", [] { malloc_block(5_MiB); }, [] { return aclrtFree(block); }, nothing},
+      {"aclrtFree of a large block that was written",
+       [] {
+         malloc_block(5_MiB);
+         EXPECT_DONE(aclrtMemset(block, 5_MiB, 1, 5_MiB));
+       },
+       [] { return aclrtFree(block); }, nothing},
+      {"aclrtUnmapMem of memory that was written",
+       [] {
+         map();
+         EXPECT_DONE(aclrtMemset(address, 2_MiB, 1, 2_MiB));
+         free_handle();
+       },
+       [] { return aclrtUnmapMem(address); }, release},
       {"aclrtMallocHost", nothing, [] { return aclrtMallocHost(&block, 3_MiB); },
        [] { EXPECT_DONE(aclrtFreeHost(block)); }},
       {"aclrtFreeHost", [] { EXPECT_DONE(aclrtMallocHost(&block, 3_MiB)); },
@@ -168,48 +163,12 @@ const std::vector<Scenario>& scenarios() {
   return all;
 }
 
-// Ends when the call has fewer steps than the number of the one that shall fail.
-void fail_each_step(const Scenario& scenario) {
-  const uint64_t used_before = used_bytes();
-  uint64_t fails_at = 1;
-  for (uint64_t steps = fails_at; steps >= fails_at && !::testing::Test::HasFailure(); ++fails_at) {
-    scenario.prepare();
-    arm_step(fails_at);
-    const aclError code = scenario.act();
-    steps = disarm_steps();
-    const std::string where =
-        std::string(scenario.name) + ", step " + std::to_string(fails_at) + " (" + failed_step() + ")";
-    SCOPED_TRACE(where);
-    if (code != ACL_SUCCESS) {
-      EXPECT_GE(steps, fails_at) << "it failed without a fault: " << aclGetRecentErrMsg();
-      EXPECT_STRNE(aclGetRecentErrMsg(), "");
-      EXPECT_DONE(scenario.act());
-    }
-    scenario.undo();
-    EXPECT_EQ(used_bytes(), used_before);
-  }
-  EXPECT_LT(fails_at, 10000u);
-}
-
 class EveryStepTest : public ::testing::TestWithParam<size_t> {};
 
-TEST_P(EveryStepTest, ChangesNothingOrEverything) {
-  in_child([] {
-    alarm(200);  // nothing may hang
-    const Machine machine;
-    ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
-    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    fail_each_step(scenarios()[GetParam()]);
-  });
-}
+TEST_P(EveryStepTest, ChangesNothingOrEverything) { fail_each_step_alone(scenarios()[GetParam()]); }
 
 INSTANTIATE_TEST_SUITE_P(Calls, EveryStepTest, ::testing::Range(size_t{0}, scenarios().size()),
-                         [](const auto& scenario) {
-                           std::string name = scenarios()[scenario.param].name;
-                           for (char& c : name)
-                             if (c == ' ') c = '_';
-                           return name;
-                         });
+                         [](const auto& scenario) { return name_of(scenarios()[scenario.param]); });
 
 // Opening a device happens once in a process, so each fault has one of its own. Whatever fails, the next
 // process finds the device as it was, and can open it.
