@@ -2,6 +2,7 @@
 #include "fabricd/guests.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "fabricd/keys.h"
@@ -83,7 +84,8 @@ void Guests::leave(Guest guest) {
 bool Guests::are_gone() {
   const std::lock_guard lock(mutex_);
   const auto stays = [](const auto& entry) { return entry.second.watched || entry.second.calls > 0; };
-  if (std::any_of(guests_.begin(), guests_.end(), stays)) return false;
+  if (std::exchange(somebody_came_, false) || std::any_of(guests_.begin(), guests_.end(), stays))
+    return false;
   guests_.clear();
   return true;
 }
@@ -115,6 +117,7 @@ grpc::Status Guests::Hello(grpc::ServerContext* context, const rpc::HelloRequest
   };
   if (request->server() == self_.server) return is_also(self_.node);
   const std::lock_guard lock(mutex_);
+  somebody_came_ = true;
   for (const auto& [guest, known] : guests_)
     if (known.server == request->server() && known.node != request->node() && known.watched && !known.leaving)
       return is_also(known.node);

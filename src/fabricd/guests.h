@@ -50,7 +50,8 @@ class Guests final : public rpc::Fabric::WithCallbackMethod_Watch<rpc::Fabric::S
   };
   std::vector<Seen> seen();
   void leave(Guest guest);
-  // Whether there is none, but for some that said hello and nothing else: those it forgets.
+  // Whether there is none, and none has come since this was asked last; but for some that said hello long ago
+  // and nothing else: those it forgets.
   bool are_gone();
 
  private:
@@ -82,6 +83,7 @@ class Guests final : public rpc::Fabric::WithCallbackMethod_Watch<rpc::Fabric::S
   Target& target_;
   std::mutex mutex_;
   std::map<Guest, Known> guests_;
+  bool somebody_came_ = false;
 };
 
 }  // namespace plat::fabricd
