@@ -13,7 +13,7 @@ namespace plat::fabric {
 namespace {
 
 // Of a node's socket path; the lock of the daemon goes last, so that nobody begins beside a removal.
-constexpr std::array<const char*, 3> kEndings{"", ".start", ".lock"};
+constexpr std::array<const char*, 4> kEndings{"", ".log", ".start", ".lock"};
 
 bool is_locked(const std::string& path) {
   const os::Fd file = os::open_private_file(path, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What daemons leave in the directory of the control files: a socket, and the two files whose locks say that
-// there is one daemon and one starter. They do no harm; `plat clean` removes those of daemons that are gone.
+// What daemons leave in the directory of the control files: a socket, what they said, and the two files whose
+// locks say that there is one daemon and one starter. They do no harm; `plat clean` removes those of daemons
+// that are gone.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plat command shows of memory between servers.
 #include <filesystem>
+#include <fstream>
 
 #include "fabric/between.h"
 
@@ -65,13 +66,15 @@ TEST(FabricCommand, CleanRemovesWhatADaemonLeft) {
     cluster.join(0);
     const std::string dead = cluster.socket(0), living = cluster.socket(1);
     cluster.kill_daemon(0);
+    std::ofstream(dead + ".log") << "what it said, when a program started it\n";
     const auto is_there = [](const std::string& path) { return std::filesystem::exists(path); };
     EXPECT_TRUE(says("clean --dry-run", "would remove: " + dead + ".lock"));
     EXPECT_TRUE(is_there(dead) && is_there(dead + ".lock"));
     EXPECT_TRUE(says("clean --node s1", "in use, kept: " + living));
     EXPECT_TRUE(is_there(dead) && is_there(living));
     EXPECT_TRUE(says("clean", "removed: " + dead + "\n"));
-    EXPECT_FALSE(is_there(dead) || is_there(dead + ".lock") || is_there(dead + ".start"));
+    for (const char* ending : {"", ".log", ".start", ".lock"})
+      EXPECT_FALSE(is_there(dead + ending)) << ending;
     EXPECT_TRUE(is_there(living) && is_there(living + ".lock"));
     // Nothing is in the way of the next one, and two of a node are refused as before.
     cluster.start(0);
