@@ -156,6 +156,20 @@ EXPECTED = {
     "import_key": [],
     "import_number": [],
     "all_given_back": [],
+    "leak_managed": ["INSP-Leak-device-block"],
+    "managed_both_sides": [],
+    "managed_free_in_flight": ["INSP-Order-free-in-flight"],
+    "managed_freed": ["INSP-Access-freed"],
+    "peer_map": [],
+    "race_reduce_writes": ["INSP-Order-race"],
+    "race_reduce_reads": ["INSP-Order-race"],
+    "ordered_reduce": [],
+    "reduce_past_end": ["INSP-Access-past-end", "INSP-Access-past-end"],
+    "reduce_unwritten": ["INSP-Read-unwritten"],
+    "reduce_written": [],
+    "rule_page_start": ["INSP-Rule-page-start"],
+    "rule_page_start_host": ["INSP-Rule-page-start"],
+    "block_at_page": [],
 }
 
 # Program: what the finding says of it, with the addresses left out. The bytes, the block, which of its bounds.
@@ -187,6 +201,9 @@ DETAILS = {
     "race_of_threads": "stream * writes 4096 bytes at * that aclrtMemsetAsync of event 11 writes on stream *; no call orders the two, "
                        "made by different threads, whose own order is not seen",
     "race_rows": "stream * writes 32 bytes at * that aclrtMemcpy2dAsync of event 11 writes on stream *; no call orders the two",
+    "rule_page_start": "* is 4 KiB past a multiple of 2 MiB, in a block of 4 KiB that a pool handed out",
+    "leak_managed": "a managed block of 2 MiB at * was never given back",
+    "race_reduce_writes": "stream * reads 4096 bytes at * that aclrtReduceAsync of event 17 writes on stream *; no call orders the two",
     "dialect_caching_freed": "writes 64 bytes at *, 0 bytes into a region of 512 bytes that was given back",
     "dialect_mindspore_freed": "writes 64 bytes at *, 0 bytes into a region of 512 bytes that was given back",
     "dialect_workspace_past_end": "writes 600 bytes at *: 88 bytes past the end of a region of 512 bytes",
@@ -201,6 +218,9 @@ OPTIONS = {
     "rule_block_room": ["--pedantic"],
     "rule_block_room_downwards": ["--pedantic"],
     "blocks_cut_well": ["--pedantic"],
+    "rule_page_start": ["--pedantic"],
+    "rule_page_start_host": ["--pedantic"],
+    "block_at_page": ["--pedantic"],
 }
 
 # How a program ends that does not end by itself.
@@ -257,6 +277,7 @@ KEPT = {
     "INSP-Rule-teardown-order": "all_given_back",
     "INSP-Rule-block-start": "blocks_cut_well",
     "INSP-Rule-block-room": "blocks_cut_well",
+    "INSP-Rule-page-start": "block_at_page",
 }
 
 # Broken and kept by what the command line asks for, in a test of their own.

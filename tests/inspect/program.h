@@ -133,5 +133,6 @@ void add_share_programs(Programs& programs);
 void add_dialect_programs(Programs& programs);
 void add_heard_programs(Programs& programs);
 void add_process_programs(Programs& programs);
+void add_managed_programs(Programs& programs);
 
 }  // namespace programs

@@ -8,6 +8,7 @@ import pytest
 
 from command import run
 from page import data_of, lives_of
+from trace_file import events
 
 PROGRAM = os.environ["PLAT_PROGRAM"]
 
@@ -16,6 +17,19 @@ def record(folder, name, stacks="fp"):
     trace = folder / f"{name}.trace"
     assert run("record", "-o", trace, "--stacks", stacks, "--", PROGRAM, name).returncode == 0
     return trace
+
+
+def test_managed_memory_and_reductions_are_recorded(tmp_path):
+    told = [(name, numbers) for name, _, numbers, _ in events(record(tmp_path, "managed_both_sides"))]
+    page = 2 << 20
+    for event in [("aclrtMemAllocManaged", (2 * page, 1)), ("aclrtMemManagedAdvise", (page, 0, 0, 0)),
+                  ("aclrtMemManagedPrefetchAsync", (2 * page, 1, 0)), ("ManagedPrefetchEntry", (page, 2, 0)),
+                  ("ManagedPrefetchEntry", (page, 1, 0)), ("aclrtMemManagedPrefetchBatchAsync", (2,))]:
+        assert told.count(event) == 1, event
+    told = [(name, numbers) for name, _, numbers, _ in events(record(tmp_path, "ordered_reduce"))]
+    assert told.count(("aclrtReduceAsync", (4096, 10, 3))) == 1
+    told = [(name, numbers) for name, _, numbers, _ in events(record(tmp_path, "peer_map"))]
+    assert told.count(("aclrtMemP2PMap", (4096, 0))) == 1
 
 
 def test_growth_from_mark_to_mark_is_reported(tmp_path):

@@ -105,6 +105,7 @@ void Checker::note_result(const Event& event) {
   }
   if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
   failed_.note(event, why);
+  if (options_.pedantic && !event.begins) check_page_start(event, why);
 }
 
 void Checker::event(const Event& event) {

@@ -93,6 +93,8 @@ class Checker final : public Listener {
   void report_growth();
   void report_open_ranges();
   void check_region_shape(const Object& region);
+  // checker_pages.cpp
+  void check_page_start(const Event& event, const Heard* why);
 
   CheckOptions options_;
   Model model_;

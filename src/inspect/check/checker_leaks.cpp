@@ -15,6 +15,7 @@ namespace {
 RuleId leak_rule(const Object& object) {
   switch (object.kind) {
     case Kind::DeviceBlock:
+    case Kind::ManagedBlock:
       return RuleId::LeakDeviceBlock;
     case Kind::HostBlock:
       return RuleId::LeakHostBlock;

@@ -36,7 +36,8 @@ std::vector<Heard> HeardBook::during(const Event& event) {
   if (waiting_.empty() || event.begins) return {};
   // These are told while a call runs.
   const bool is_inside = info_of(event.op).part == Part::Mstx || event.op == Op::MemcpyBatchEntry ||
-                         event.op == Op::HostWork || event.op == Op::HostWorkEnd || event.op == Op::Origin;
+                         event.op == Op::ManagedPrefetchEntry || event.op == Op::HostWork ||
+                         event.op == Op::HostWorkEnd || event.op == Op::Origin;
   const auto found = waiting_.find(event.thread);
   if (is_inside || found == waiting_.end()) return {};
   std::vector<Heard> all = std::move(found->second);

@@ -88,7 +88,8 @@ void CopyBook::check_sides(const Event& event, uint64_t target, uint64_t source,
     return memory_.memory().find(address, range) ? &registry_.at(range.value) : nullptr;
   };
   const auto is_wrong = [](const Object* object, bool to_host, bool to_device) {
-    if (object == nullptr || object->kind == Kind::HostRegistration) return false;
+    if (object == nullptr || object->kind == Kind::HostRegistration || object->kind == Kind::ManagedBlock)
+      return false;
     return object->kind == Kind::HostBlock ? to_device : to_host;
   };
   const Object* const to = find(target);
@@ -177,6 +178,26 @@ void CopyBook::value_wait(const Event& event) {
   if (event.succeeded()) streams_.value_awaited(event.address(), turn.position);
 }
 
+// The destination is read as well, which orders nothing that the write does not.
+void CopyBook::reduce(const Event& event) {
+  if (event.size() == 0) return;
+  const Turn turn = turn_of(event, true);
+  Access access{event, false, event.source(), event.size(), true, false, true, turn.actor, turn.stream};
+  tell(access, turn.position);
+  access.write = true;
+  access.address = event.target();
+  tell(access, turn.position);
+  if (event.succeeded()) memory_.reduce_written(event.target(), event.source(), event.size());
+}
+
+// Moves pages, and changes none of their bytes; but the memory must be there when its turn comes.
+void CopyBook::prefetch(const Event& event) {
+  const Turn turn = turn_of(event, true);
+  MemoryBook::Ranges::Range range;
+  if (event.succeeded() && memory_.memory().find(event.address(), range))
+    note_use(registry_.at(range.value), turn.position, event);
+}
+
 void CopyBook::apply(const Event& event) {
   switch (event.op) {
     case Op::aclrtMemcpy:
@@ -213,6 +234,11 @@ void CopyBook::apply(const Event& event) {
       return;
     case Op::aclrtValueWait:
       return value_wait(event);
+    case Op::aclrtReduceAsync:
+      return reduce(event);
+    case Op::aclrtMemManagedPrefetchAsync:
+    case Op::ManagedPrefetchEntry:
+      return prefetch(event);
     default:
       return;
   }

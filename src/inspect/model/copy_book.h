@@ -30,6 +30,8 @@ class CopyBook {
   void copy_2d(const Event& event, bool asynchronous);
   void fill(const Event& event, uint64_t size, bool asynchronous);
   void value_wait(const Event& event);
+  void reduce(const Event& event);
+  void prefetch(const Event& event);
   void tell(Access access, Position position);
 
   Registry& registry_;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kUnit = 32;
 constexpr uint64_t kSizeMax = 1_TiB;
+constexpr uint64_t kManagedPage = 2_MiB;
 // The block of another process has a size that only that process knows.
 constexpr uint64_t kImportReach = 64_GiB;
 
@@ -38,7 +39,8 @@ void MemoryBook::allocate(const Event& event, Kind kind, uint64_t usable) {
   if (!event.succeeded() || event.address() == 0 || event.size() == 0) return;
   Object& block = registry_.add(event, kind, event.address(), event.size());
   block.usable = usable;
-  block.opaque = kind == Kind::HostBlock;  // the host writes to it as it likes
+  // The host writes to it as it likes.
+  block.opaque = kind == Kind::HostBlock || kind == Kind::ManagedBlock;
   if (kind == Kind::PoolBlock) {
     block.stream = event.stream();
     block.allocated = streams_.order().act(streams_.actor_of(event, event.stream()));
@@ -93,8 +95,9 @@ void MemoryBook::free_block(const Event& event, Kind kind) {
     return;
   }
   const bool wants_host = kind == Kind::HostBlock;
-  if (wants_host != (block.kind == Kind::HostBlock) || (block.kind == Kind::DeviceBlock && !asynchronous &&
-                                                        is_media(block.born.op) != frees_media(event.op))) {
+  const bool has_family = block.kind == Kind::DeviceBlock || block.kind == Kind::ManagedBlock;
+  if (wants_host != (block.kind == Kind::HostBlock) ||
+      (has_family && !asynchronous && is_media(block.born.op) != frees_media(event.op))) {
     registry_.problem(RuleId::GivenBackFamily, event,
                       fmt::format("{:#x} comes from {}", event.address(), info_of(block.born.op).name),
                       &block);
@@ -157,7 +160,7 @@ void MemoryBook::reset_device(const Event& event, std::optional<int32_t> device)
     const bool told =
         object.kind == Kind::Heap || object.kind == Kind::Region;  // by the program, not the device
     const bool host = object.kind == Kind::HostBlock || object.kind == Kind::HostRegistration ||
-                      object.kind == Kind::Reservation;
+                      object.kind == Kind::Reservation || object.kind == Kind::ManagedBlock;
     const bool stays = device && (host || object.device != *device);
     if (object.kind == Kind::Heap && !stays) registry_.listener().dropped(object, event);
     if (told || stays) continue;
@@ -189,6 +192,8 @@ void MemoryBook::apply(const Event& event) {
       return allocate(event, Kind::HostBlock, usable_size(event));
     case Op::aclrtMemPoolMallocAsync:
       return allocate(event, Kind::PoolBlock, event.size());
+    case Op::aclrtMemAllocManaged:
+      return allocate(event, Kind::ManagedBlock, align_up(event.size(), kManagedPage));
     case Op::aclrtFree:
     case Op::aclrtFreeWithDevSync:
     case Op::acldvppFree:

@@ -78,6 +78,8 @@ class MemoryBook {
   }
   void set_written(uint64_t address, uint64_t size, uint64_t event);
   void copy_written(uint64_t target, uint64_t source, uint64_t size, uint64_t event);
+  // What is combined with bytes that were never written counts as never written.
+  void reduce_written(uint64_t target, uint64_t source, uint64_t size);
 
  private:
   // Blocks.

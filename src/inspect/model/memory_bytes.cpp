@@ -52,6 +52,23 @@ void MemoryBook::copy_written(uint64_t target, uint64_t source, uint64_t size, u
   for (const auto& [offset, length] : parts) set_written(target + offset, length, event);
 }
 
+void MemoryBook::reduce_written(uint64_t target, uint64_t source, uint64_t size) {
+  if (is_opaque(source)) return;
+  uint64_t known = source;
+  const auto unknown_until = [&](uint64_t next) {
+    if (next <= known) return;
+    for_each_storage(target + (known - source), next - known,
+                     [&](const Object& holder, uint64_t offset, uint64_t, uint64_t length) {
+                       at(holder.id).written.erase(offset, offset + length);
+                     });
+  };
+  for_each_written(source, size, [&](uint64_t start, uint64_t end, uint64_t) {
+    unknown_until(start);
+    known = end;
+  });
+  unknown_until(source + size);
+}
+
 // With the object goes what is known only about it.
 void MemoryBook::forget(Object& object) {
   if (object.kind == Kind::Mapping) {

@@ -33,6 +33,8 @@ const char* name_of(Kind kind) {
       return "context";
     case Kind::Pool:
       return "pool";
+    case Kind::ManagedBlock:
+      return "managed block";
   }
   return "object";
 }

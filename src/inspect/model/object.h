@@ -27,8 +27,9 @@ enum class Kind : uint8_t {
   Event,
   Context,
   Pool,
+  ManagedBlock,  // of host and device alike
 };
-inline constexpr size_t kKinds = 14;
+inline constexpr size_t kKinds = 15;
 
 // "device block"
 const char* name_of(Kind kind);

@@ -45,3 +45,11 @@ PLAT_HOOK(Before, aclrtValueWait, (void* p, uint64_t value, uint32_t flag, aclrt
           (p, value, flag, stream), V(p), V(stream))
 PLAT_HOOK(Before, aclrtCmoAsync, (void* p, size_t n, aclrtCmoType type, aclrtStream stream),
           (p, n, type, stream), V(p), n, V(stream))
+
+PLAT_HOOK(Before, aclrtReduceAsync,
+          (void* dst, const void* src, uint64_t n, aclrtReduceKind kind, aclDataType type, aclrtStream stream,
+           void* reserve),
+          (dst, src, n, kind, type, stream, reserve), V(dst), V(src), V(n), V(kind), V(type), V(stream))
+PLAT_HOOK(Before, aclrtMemManagedPrefetchAsync,
+          (const void* p, size_t n, aclrtMemManagedLocation place, uint32_t flags, aclrtStream stream),
+          (p, n, place, flags, stream), V(p), V(n), V(place.type), V(place.id), V(stream))

@@ -39,6 +39,14 @@ PLAT_HOOK(After, aclrtHostGetDevicePointer, (void* p, void** view, uint32_t flag
           OUT(view))
 PLAT_HOOK(Before, aclrtHostUnregister, (void* p), (p), V(p))
 
+PLAT_HOOK(After, aclrtMemAllocManaged, (void** p, uint64_t n, uint32_t flag), (p, n, flag), OUT(p), V(n),
+          V(flag))
+PLAT_HOOK(Before, aclrtMemManagedAdvise,
+          (const void* const p, uint64_t n, aclrtMemManagedAdviseType advice, aclrtMemManagedLocation place),
+          (p, n, advice, place), V(p), V(n), V(advice), V(place.type), V(place.id))
+PLAT_HOOK(Before, aclrtMemP2PMap, (void* p, size_t n, int32_t device, uint64_t flags), (p, n, device, flags),
+          V(p), V(n), V(device))
+
 PLAT_HOOK(After, aclrtMemPoolCreate, (aclrtMemPool * pool, const aclrtMemPoolProps* props), (pool, props),
           OUT(pool), props != nullptr ? V(props->maxSize) : 0)
 PLAT_HOOK(Before, aclrtMemPoolDestroy, (const aclrtMemPool pool), (pool), V(pool))

@@ -28,6 +28,11 @@ TEST(Ops, KeepTheirNumbersAndCoding) {
   EXPECT_EQ(static_cast<int>(Op::DeviceSays), 142);
   EXPECT_EQ(static_cast<int>(Op::FrameName), 143);
   EXPECT_EQ(static_cast<int>(Op::Imported), 144);
+  EXPECT_EQ(static_cast<int>(Op::Origin), 145);
+  EXPECT_EQ(static_cast<int>(Op::aclrtMemAllocManaged), 146);
+  EXPECT_EQ(static_cast<int>(Op::aclrtMemP2PMap), 152);
+  EXPECT_EQ(coded(Op::aclrtReduceAsync), "abnnns");
+  EXPECT_EQ(coded(Op::ManagedPrefetchEntry), "annns");
   EXPECT_EQ(coded(Op::DeviceSays), "nnt");
   EXPECT_EQ(coded(Op::FrameName), "nnt");
   EXPECT_EQ(coded(Op::Module), "nnnt");
