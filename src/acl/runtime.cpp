@@ -41,6 +41,7 @@ void leave_parent() {
   inherited->vmm.abandon_in_child();
   inherited->remote_memory->abandon_in_child();
   inherited->streams.abandon_in_child();
+  inherited->managed.abandon_in_child();
   device::CallPlaces::forget_others();
   CallGate::reset();
   has_left_parent = true;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/managed_view.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "device/node.h"
@@ -52,6 +53,7 @@ void add_device(std::string& text, const DeviceLine& line, const FabricStatus& f
                         format_bytes(holder.bytes), holder.blocks, holder.blocks == 1 ? "" : "s");
     if (holder.shared_bytes > 0) text += fmt::format(", {} of it shared", format_bytes(holder.shared_bytes));
     text += fmt::format("\n");
+    if (line.is_host) text += managed_text(holder.pid);
   }
   text += remote_holders_text(fabric, device_name(line), "             ");
   if (view.dead_bytes > 0)
@@ -110,12 +112,15 @@ nlohmann::ordered_json to_json(const DeviceLine& line) {
   out["free_bytes"] = view.free_bytes;
   out["dead_bytes"] = view.dead_bytes;
   out["holders"] = nlohmann::ordered_json::array();
-  for (const device::Holder& holder : view.holders)
+  for (const device::Holder& holder : view.holders) {
     out["holders"].push_back({{"pid", holder.pid},
                               {"name", holder.name},
                               {"bytes", holder.bytes},
                               {"shared_bytes", holder.shared_bytes},
                               {"blocks", holder.blocks}});
+    if (auto managed = line.is_host ? managed_json(holder.pid) : nullptr; !managed.empty())
+      out["holders"].back()["managed"] = std::move(managed);
+  }
   if (!view.difference.empty()) out["difference"] = view.difference;
   return out;
 }

@@ -2,6 +2,7 @@
 #include "malloc/managed_heap.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "device/report.h"
@@ -16,9 +17,12 @@ using Location = ManagedHeap::Location;
 constexpr int32_t kOnHost = -1;
 constexpr int32_t kNowhere = -2;  // or in several places
 
+bool has_id(const Location& location) {
+  return location.type == ACL_MEM_LOCATIONTYPE_DEVICE || location.type == ACL_MEM_LOCATIONTYPE_HOST_NUMA;
+}
+
 bool is_same(const Location& one, const Location& other) {
-  const bool has_id = one.type == ACL_MEM_LOCATIONTYPE_DEVICE || one.type == ACL_MEM_LOCATIONTYPE_HOST_NUMA;
-  return one.type == other.type && (!has_id || one.id == other.id);
+  return one.type == other.type && (!has_id(one) || one.id == other.id);
 }
 
 // A place as one number.
@@ -71,7 +75,10 @@ Result<Va> ManagedHeap::allocate(uint64_t size_bytes) {
   const bool in_place = region && region->start.value == *place;
   if (!in_place) window_.release(*place, size);
   if (!region) return forward(region.error());
-  blocks_[region->start.value] = Block{size, in_place, std::vector<Page>(size / kManagedPageBytes)};
+  Block& block = blocks_[region->start.value];
+  block = Block{size, in_place, std::vector<Page>(size / kManagedPageBytes), {}};
+  block.note = note_of(region->start.value, block);
+  tell();
   return region->start;
 }
 
@@ -85,6 +92,7 @@ std::optional<Result<>> ManagedHeap::free(Va start) {
   }
   if (block->second.from_window) window_.release(start.value, block->second.size_bytes);
   blocks_.erase(block);
+  tell();
   return Result<>{};
 }
 
@@ -102,6 +110,47 @@ ManagedHeap::Blocks::const_iterator ManagedHeap::block_around(Va va) const {
   if (after == blocks_.begin()) return blocks_.end();
   const auto block = std::prev(after);
   return va.value - block->first < block->second.size_bytes ? block : blocks_.end();
+}
+
+device::ManagedNote ManagedHeap::note_of(uint64_t start, const Block& block) {
+  device::ManagedNote note{start, block.size_bytes, 0, {}, {}, 0, 0};
+  const auto combine = [](device::NotedPlace& all, const Location& location, bool is_first) {
+    const device::NotedPlace place{static_cast<int32_t>(location.type), has_id(location) ? location.id : 0};
+    if (is_first)
+      all = place;
+    else if (all != place)
+      all = {device::NotedPlace::kMixed, 0};
+  };
+  for (const Page& page : block.pages) {
+    const bool is_first = &page == &block.pages.front();
+    if (page.read_mostly) note.read_mostly_bytes += kManagedPageBytes;
+    combine(note.preferred, page.preferred, is_first);
+    combine(note.prefetched, page.prefetched, is_first);
+    for (const Location& user : page.accessed_by) {
+      if (user.type == ACL_MEM_LOCATIONTYPE_DEVICE)
+        note.used_by_devices |= uint64_t{1} << (user.id % 64);
+      else
+        note.used_by_host = 1;
+    }
+  }
+  return note;
+}
+
+// mutex_ is held.
+void ManagedHeap::tell() {
+  std::vector<device::ManagedNote> all;
+  for (const auto& [start, block] : blocks_) {
+    if (all.size() == device::ManagedNotes::kBlocksMax) break;
+    all.push_back(block.note);
+  }
+  notes_.tell(all);
+}
+
+void ManagedHeap::note_change(Va start) {
+  const auto found = block_around(start);
+  Block& block = blocks_.at(found->first);
+  const device::ManagedNote note = note_of(found->first, block);
+  if (std::exchange(block.note, note) != note) tell();
 }
 
 bool ManagedHeap::contains(Va va) const {
@@ -157,6 +206,7 @@ Result<> ManagedHeap::advise(Va start, uint64_t size_bytes, aclrtMemManagedAdvis
         break;
     }
   }
+  note_change(start);
   return {};
 }
 
@@ -166,6 +216,7 @@ Result<> ManagedHeap::prefetch(Va start, uint64_t size_bytes, Location location)
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(pages, pages_of(start, size_bytes));
   for (Page& page : pages) page.prefetched = location;
+  note_change(start);
   return {};
 }
 

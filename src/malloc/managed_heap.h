@@ -13,6 +13,7 @@
 
 #include "acl/acl_rt_managed.h"
 #include "core/range_allocator.h"
+#include "device/managed_notes.h"
 #include "vmm/vmm.h"
 
 namespace plat::malloc {
@@ -40,6 +41,8 @@ class ManagedHeap {
 
   Result<> advise(Va start, uint64_t size_bytes, aclrtMemManagedAdviseType advice, Location location);
   Result<> prefetch(Va start, uint64_t size_bytes, Location location);
+  // After fork.
+  void abandon_in_child() { notes_.abandon_in_child(); }
   // What all pages of the range have in common, written to `data`.
   Result<> attribute(aclrtMemManagedRangeAttribute attribute, Va start, uint64_t size_bytes,
                      std::span<int32_t> data);
@@ -55,16 +58,22 @@ class ManagedHeap {
     uint64_t size_bytes = 0;
     bool from_window = false;
     std::vector<Page> pages;
+    device::ManagedNote note;
   };
   using Blocks = std::map<uint64_t, Block>;
 
   Result<std::span<Page>> pages_of(Va start, uint64_t size_bytes);
   Blocks::const_iterator block_around(Va va) const;
+  static device::ManagedNote note_of(uint64_t start, const Block& block);
+  // Lets those who look on from outside see what has changed.
+  void tell();
+  void note_change(Va start);
 
   vmm::Vmm& vmm_;
   mutable std::mutex mutex_;  // guards what follows; before that of the Vmm
   core::RangeAllocator window_;
   Blocks blocks_;
+  device::ManagedNotes notes_;
 };
 
 }  // namespace plat::malloc

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Managed memory, reductions, peer maps, the cache and data buffers, right and wrong."""
 import ctypes
+import json
+import os
 import struct
+import subprocess
 
 import acl
 import numpy
@@ -53,6 +56,37 @@ def test_prefetches_are_told(managed, stream):
     good(rt.mem_managed_prefetch_batch_async([managed, managed + PAGE], [PAGE, PAGE], [HOST, DEVICE_1], [0, 1], 0, stream))
     good(rt.synchronize_stream(stream))
     assert [attribute(PREFETCHED, managed + page * PAGE, PAGE) for page in range(3)] == [-1, 1, 1]
+
+
+def seen_from_outside():
+    done = subprocess.run([os.environ["PLAT_COMMAND"], "info", "--json"], capture_output=True, text=True, check=True)
+    holders = json.loads(done.stdout).get("host", {}).get("holders", [])
+    return [block for holder in holders if holder["pid"] == os.getpid() for block in holder.get("managed", [])]
+
+
+def test_plat_info_shows_what_was_said_of_it(managed, stream):
+    block = {"address": hex(managed), "bytes": 4 * PAGE, "read_mostly_bytes": 0}
+    assert seen_from_outside() == [block]
+    good(rt.mem_managed_advise(managed, PAGE, acl.ACL_MEM_ADVISE_SET_READ_MOSTLY, NOWHERE))
+    good(rt.mem_managed_advise(managed, 4 * PAGE, acl.ACL_MEM_ADVISE_SET_PREFERRED_LOCATION, DEVICE_1))
+    good(rt.mem_managed_advise(managed, PAGE, acl.ACL_MEM_ADVISE_SET_ACCESSED_BY, DEVICE_1))
+    good(rt.mem_managed_advise(managed, PAGE, acl.ACL_MEM_ADVISE_SET_ACCESSED_BY, HOST))
+    good(rt.mem_managed_prefetch_async(managed, 4 * PAGE, HOST, 0, stream))
+    good(rt.synchronize_stream(stream))
+    block.update(read_mostly_bytes=PAGE, preferred="device 1", accessed_by=["device 1", "the host"], prefetched="the host")
+    assert seen_from_outside() == [block]
+    text = subprocess.run([os.environ["PLAT_COMMAND"], "info"], capture_output=True, text=True, check=True).stdout
+    assert (f"managed: 8 MiB at {managed:#x}, 2 MiB read mostly, preferred on device 1, used by device 1 and the host, "
+            "last prefetched to the host") in text
+    good(rt.mem_managed_prefetch_async(managed, PAGE, DEVICE_1, 0, stream))
+    good(rt.mem_managed_advise(managed, 4 * PAGE, acl.ACL_MEM_ADVISE_UNSET_PREFERRED_LOCATION, DEVICE_1))
+    good(rt.synchronize_stream(stream))
+    seen, = seen_from_outside()
+    assert seen["prefetched"] == "several places" and "preferred" not in seen
+    other = good(rt.mem_alloc_managed(PAGE, acl.ACL_RT_MEM_ATTACH_GLOBAL))
+    assert len(seen_from_outside()) == 2
+    good(rt.free(other))
+    assert len(seen_from_outside()) == 1
 
 
 def test_what_is_wrong_with_managed_memory(managed, stream):
