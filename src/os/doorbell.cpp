@@ -15,22 +15,31 @@ namespace plat::os {
 namespace {
 
 // Not the private kind: processes share the word.
-long futex(const std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* longest) {
+long futex(const std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* until,
+           uint32_t kinds) {
   static_assert(sizeof(word) == sizeof(uint32_t));
-  return syscall(SYS_futex, reinterpret_cast<const uint32_t*>(&word), operation, value, longest, nullptr, 0);
+  return syscall(SYS_futex, reinterpret_cast<const uint32_t*>(&word), operation, value, until, nullptr,
+                 kinds);
 }
 
 }  // namespace
 
 void sleep_on(const std::atomic<uint32_t>& word, uint32_t value,
-              std::optional<std::chrono::nanoseconds> longest) {
+              std::optional<std::chrono::nanoseconds> longest, uint32_t kinds) {
   constexpr long kSecond = 1'000'000'000;
-  timespec time{};
-  if (longest) time = {longest->count() / kSecond, longest->count() % kSecond};
-  futex(word, FUTEX_WAIT, value, longest ? &time : nullptr);
+  timespec until{};
+  if (longest) {  // this form wants to know when, not how long
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const long nanoseconds = until.tv_nsec + longest->count() % kSecond;
+    until.tv_sec += longest->count() / kSecond + nanoseconds / kSecond;
+    until.tv_nsec = nanoseconds % kSecond;
+  }
+  futex(word, FUTEX_WAIT_BITSET, value, longest ? &until : nullptr, kinds);
 }
 
-void wake_sleepers(const std::atomic<uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
+void wake_sleepers(const std::atomic<uint32_t>& word, uint32_t kinds) {
+  futex(word, FUTEX_WAKE_BITSET, INT_MAX, nullptr, kinds);
+}
 
 Fd find_memory_file(int32_t pid, const char* name, const std::function<bool(int fd)>& is_it) {
   const std::string wanted = std::string("/memfd:") + name + " (deleted)";

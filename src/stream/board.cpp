@@ -25,6 +25,10 @@ constexpr uint32_t kCells = 8192;
 constexpr uint32_t kPids = 65536;
 // How often a thread that waits for another process looks whether that is still there.
 constexpr auto kLookForOwner = std::chrono::milliseconds(500);
+// Who sleeps on a bell: the owner's listening thread, or a host thread of the owner that took its place.
+// Those of other processes are woken in any case.
+constexpr uint32_t kListener = 1;
+constexpr uint32_t kAttendant = 2;
 constexpr uint32_t kBitsOfWord = 64;
 
 uint64_t key_of(Board::Kind kind, uint32_t index) {
@@ -58,6 +62,7 @@ struct Board::Layout {
   uint64_t start_time;
   alignas(64) std::atomic<uint32_t> bell;
   std::atomic<uint32_t> listeners;
+  std::atomic<uint32_t> attended;  // a host thread of the owner listens
   alignas(64) std::array<Slot, kNotifies> notifies;
   std::array<Slot, kEvents> events;
   std::array<Pid, kPids> pids;
@@ -82,7 +87,48 @@ Board::Core::~Core() { os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(La
 
 void Board::Core::ring() const {
   memory->bell.fetch_add(1);
+  if (memory->attended.load() != 0)
+    os::wake_sleepers(memory->bell, kAttendant);
+  else if (memory->listeners.load() > 0)
+    os::wake_sleepers(memory->bell, kListener);
+}
+
+void Board::Core::ring_all() const {
+  memory->bell.fetch_add(1);
   if (memory->listeners.load() > 0) os::wake_sleepers(memory->bell);
+}
+
+bool Board::Core::attend() {
+  uint32_t nobody = 0;
+  return memory->attended.compare_exchange_strong(nobody, 1);
+}
+
+// Who rang since this thread looked last may have called it and nobody else.
+void Board::Core::leave() {
+  memory->attended.store(0);
+  const std::lock_guard lock(mutex);
+  if (!parked.empty()) os::wake_sleepers(memory->bell, kListener);
+}
+
+uint32_t Board::Core::heard() const { return memory->bell.load(); }
+
+void Board::Core::pass_on() {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(mutex);
+    streams.swap(parked);
+  }
+  for (auto& stream : streams) stream->wake_here();
+}
+
+void Board::Core::sleep(uint32_t heard, Deadline deadline) {
+  if (!deadline) return os::sleep_on(memory->bell, heard, std::nullopt, kAttendant);
+  os::sleep_on(memory->bell, heard, std::max(*deadline - Clock::now(), Clock::duration::zero()), kAttendant);
+}
+
+void Board::Core::rouse() {
+  memory->bell.fetch_add(1);
+  os::wake_sleepers(memory->bell, kAttendant);
 }
 
 void Board::Core::listen() {
@@ -90,16 +136,10 @@ void Board::Core::listen() {
   memory->listeners.fetch_add(1);
   while (!stopping.load()) {
     const uint32_t heard = memory->bell.load();
-    std::vector<std::shared_ptr<Stream>> streams;
-    {
-      const std::lock_guard lock(mutex);
-      streams.swap(parked);
-    }
-    for (auto& stream : streams) stream->wake_here();
-    streams.clear();
+    pass_on();
     gate.notify();
     if (own) {
-      os::sleep_on(memory->bell, heard, std::nullopt);
+      os::sleep_on(memory->bell, heard, std::nullopt, kListener);
       continue;
     }
     os::sleep_on(memory->bell, heard, kLookForOwner);
@@ -118,7 +158,7 @@ Board::Board(os::Fd file, Layout* memory, uint32_t guest)
 Board::~Board() {
   core_->stopping.store(true);
   if (!listener_.joinable()) return;
-  ring();
+  core_->ring_all();
   if (listener_.get_id() == std::this_thread::get_id())
     listener_.detach();
   else
@@ -281,7 +321,7 @@ void Board::reach(uint32_t index, uint32_t number) {
   while ((latest == 0 || static_cast<int32_t>(number - latest) > 0) &&
          !cell.compare_exchange_weak(latest, number)) {
   }
-  ring();
+  core_->ring_all();
 }
 
 bool Board::listen() {

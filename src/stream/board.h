@@ -5,7 +5,8 @@
 //
 // Whoever changes something rings the board's bell. A thread of each process that waits for something on a
 // board sleeps on the bell, and then wakes the streams that are parked at the board, which look for
-// themselves.
+// themselves. A host thread that waits for such a stream of its own process listens in that thread's place
+// (bell.h).
 //
 // A place is named by its index and a generation, so that one who remembers it too long changes nothing else.
 // Other processes that use a place are marked in it, one bit each, as in the ledger of a device: the bit of
@@ -24,6 +25,7 @@
 
 #include "base/result.h"
 #include "os/file.h"
+#include "stream/bell.h"
 #include "stream/gate.h"
 
 namespace plat::stream {
@@ -72,6 +74,8 @@ class Board {
   // A notify's value. Changing it rings the bell.
   std::atomic<uint32_t>& value(uint32_t index);
   void ring() { core_->ring(); }
+  // Of this process's own board: for host threads.
+  std::weak_ptr<Bell> bell() const { return core_; }
 
   // An event's records are numbered from 1. A record is reached when its number, or a later one in its cell,
   // is.
@@ -94,13 +98,21 @@ class Board {
   struct Layout;
   // What the listening thread needs, and may have to outlive the rest: it can drop the last stream that uses
   // the board.
-  struct Core {
+  struct Core final : Bell {
     Core(Layout* shared, bool is_own) : memory(shared), own(is_own) {}
-    ~Core();
+    ~Core() override;
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
-    void ring() const;
+    void ring() const;      // for the process whose board it is
+    void ring_all() const;  // for others, too
     void listen();
+
+    bool attend() override;
+    void leave() override;
+    uint32_t heard() const override;
+    void pass_on() override;
+    void sleep(uint32_t heard, Deadline deadline) override;
+    void rouse() override;
 
     Layout* const memory;
     const bool own;

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gate: where host threads wait for a stream. Passing it costs the stream one load while nobody waits.
+//
+// While the stream waits for another process, one of the threads that wait for the stream listens to the bell
+// which that process will ring, instead of sleeping here.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
 
 #include "base/relax.h"
+#include "stream/bell.h"
 #include "stream/ids.h"
 
 namespace plat::stream {
@@ -18,7 +25,19 @@ class Gate {
     if (waiters_.load() == 0) return;
     std::lock_guard lock(mutex_);
     changed_.notify_all();
+    if (attended_ != nullptr && attendant_ != std::this_thread::get_id()) attended_->rouse();
   }
+
+  // The stream waits for whoever rings the bell; and it no longer does.
+  void await(std::weak_ptr<Bell> bell) {
+    std::lock_guard lock(mutex_);
+    bell_ = std::move(bell);
+    awaits_.store(true);
+  }
+  void await_no_more() {
+    if (awaits_.load(std::memory_order_relaxed)) awaits_.store(false);
+  }
+  bool awaits_bell() const { return awaits_.load(); }
 
   // Looks so often without sleeping; work is often shorter than a sleep.
   template <class Condition>
@@ -39,6 +58,10 @@ class Gate {
     const Counted watcher(watchers_);
     const Counted waiter(waiters_);
     std::unique_lock lock(mutex_);
+    if (const auto bell = awaits_.load() ? bell_.lock() : nullptr; bell && !attended_ && bell->attend()) {
+      const Attendance attendance(*this, lock, *bell);
+      return listen(*bell, condition, deadline);
+    }
     if (deadline) return changed_.wait_until(lock, *deadline, condition);
     changed_.wait(lock, condition);
     return true;
@@ -56,10 +79,48 @@ class Gate {
     std::atomic<int>& count;
   };
 
+  // Of the calling thread, with the lock let go meanwhile.
+  class Attendance {
+   public:
+    Attendance(Gate& gate, std::unique_lock<std::mutex>& lock, Bell& bell) : gate_(gate), bell_(bell) {
+      gate_.attended_ = &bell;
+      gate_.attendant_ = std::this_thread::get_id();
+      lock.unlock();
+    }
+    ~Attendance() {
+      {
+        std::lock_guard lock(gate_.mutex_);
+        gate_.attended_ = nullptr;
+      }
+      bell_.leave();
+    }
+    Attendance(const Attendance&) = delete;
+    Attendance& operator=(const Attendance&) = delete;
+
+   private:
+    Gate& gate_;
+    Bell& bell_;
+  };
+
+  template <class Condition>
+  static bool listen(Bell& bell, const Condition& condition, Deadline deadline) {
+    for (;;) {
+      const uint32_t heard = bell.heard();
+      bell.pass_on();
+      if (condition()) return true;
+      if (deadline && Clock::now() >= *deadline) return false;
+      bell.sleep(heard, deadline);
+    }
+  }
+
   std::atomic<int> watchers_{0};
   std::atomic<int> waiters_{0};  // those of them that sleep, or are about to
-  std::mutex mutex_;             // guards nothing but the sleep itself
+  std::atomic<bool> awaits_{false};
+  std::mutex mutex_;  // guards the sleep itself, and what follows
   std::condition_variable changed_;
+  std::weak_ptr<Bell> bell_;
+  Bell* attended_ = nullptr;  // by a thread that waits here
+  std::thread::id attendant_;
 };
 
 }  // namespace plat::stream

@@ -70,7 +70,9 @@ class PoolScheduler final : public Scheduler {
   }
 
   bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) override {
-    if (gate.watch(condition, lingers_ ? kLooksBeforeSleep : 1)) return true;
+    // Another process takes its time.
+    const bool may_be_short = lingers_ && !gate.awaits_bell();
+    if (gate.watch(condition, may_be_short ? kLooksBeforeSleep : 1)) return true;
     const Sleeper sleeper(*this, gate);
     while (!condition()) {
       if (!short_.load()) {

@@ -98,6 +98,7 @@ Stream::Turn Stream::run(size_t items_max, Manner manner) {
 void Stream::finish_item() {
   batch_.pop();  // Before it counts as complete: what it held is released by then.
   completed_.store(++done_);
+  gate_.await_no_more();
   gate_.notify();
 }
 
