@@ -33,7 +33,7 @@ struct Reduction {
     MUST(aclrtCreateEvent(&event));
   }
   ~Reduction() {
-    MUST(aclrtSynchronizeDevice());
+    aclrtSynchronizeDevice();  // tells of the task that failed, where one was planted
     for (char* memory : {sum, part, other}) MUST(aclrtFree(memory));
     MUST(aclrtDestroyEvent(event));
     MUST(aclrtDestroyStream(first));
@@ -47,51 +47,13 @@ struct Reduction {
   }
 };
 
-// A pool over memory, with one block at an offset.
-struct OneBlock {
-  char* memory;
-  mstxMemHeapHandle_t pool;
-  char* start;
-
-  OneBlock(char* from, size_t size, size_t offset, size_t block_size)
-      : memory(from), pool(heap(from, size)), start(from + offset) {
-    region(pool, start, block_size);
-  }
-  ~OneBlock() { end_heap(pool); }
-};
-
-void export_block(size_t offset) {
-  Device device;
-  char* const memory = block(4 * kMiB);
-  {
-    const OneBlock one(memory, 4 * kMiB, offset, kSize);
-    char key[65] = "";
-    const int code = aclrtIpcMemGetExportKey(one.start, kSize, key, sizeof key,
-                                             ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION);
-    if (code == 0) MUST(aclrtIpcMemClose(key));
-  }
-  MUST(aclrtFree(memory));
-}
-
-void register_block(size_t offset) {
-  Device device;
-  void* memory = nullptr;
-  MUST(aclrtMallocHost(&memory, 4 * kSize));
-  {
-    const OneBlock one(static_cast<char*>(memory), 4 * kSize, offset, kSize);
-    void* view = nullptr;
-    if (aclrtHostRegister(one.start, kSize, ACL_HOST_REGISTER_MAPPED, &view) == 0)
-      MUST(aclrtHostUnregister(one.start));
-  }
-  MUST(aclrtFreeHost(memory));
-}
-
 }  // namespace
 
 void add_managed_programs(Programs& all) {
   all["leak_managed"] = [] {
     Device device;
-    managed();
+    void* memory = nullptr;
+    MUST(aclrtMemAllocManaged(&memory, kPage, ACL_RT_MEM_ATTACH_GLOBAL));
   };
   all["managed_both_sides"] = [] {
     Device device;
@@ -171,11 +133,38 @@ void add_managed_programs(Programs& all) {
     MUST(aclrtSynchronizeStream(reduction.first));
     MUST(read(reduction.sum, kSize));
   };
-  all["rule_page_start"] = [] { export_block(kSize); };
-  all["rule_page_start_host"] = [] { register_block(64); };
+  all["rule_page_start"] = [] {
+    Device device;
+    char* const memory = block(4 * kMiB);
+    const auto pool = heap(memory, 4 * kMiB);
+    region(pool, memory + kSize, kSize);
+    char key[65] = "";
+    aclrtIpcMemGetExportKey(memory + kSize, kSize, key, sizeof key, 0);
+    end_heap(pool);
+    MUST(aclrtFree(memory));
+  };
+  all["rule_page_start_host"] = [] {
+    Device device;
+    void* memory = nullptr;
+    MUST(aclrtMallocHost(&memory, 4 * kSize));
+    const auto pool = heap(memory, 4 * kSize);
+    char* const start = static_cast<char*>(memory) + 64;
+    region(pool, start, kSize);
+    void* view = nullptr;
+    aclrtHostRegister(start, kSize, ACL_HOST_REGISTER_MAPPED, &view);
+    end_heap(pool);
+    MUST(aclrtFreeHost(memory));
+  };
   all["block_at_page"] = [] {
-    export_block(0);
-    register_block(kSize);
+    Device device;
+    char* const memory = block(4 * kMiB);
+    const auto pool = heap(memory, 4 * kMiB);
+    region(pool, memory + kPage, kSize);
+    char key[65] = "";
+    MUST(aclrtIpcMemGetExportKey(memory + kPage, kSize, key, sizeof key, 0));
+    MUST(aclrtIpcMemClose(key));
+    end_heap(pool);
+    MUST(aclrtFree(memory));
   };
 }
 
