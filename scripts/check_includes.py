@@ -32,7 +32,7 @@ HOUSE = {
     "pool": "base core",
     "inspect": "",
     "inspect/check": "base rules inspect/model inspect/trace",
-    "inspect/export": "inspect/check inspect/model inspect/trace",
+    "inspect/export": "base inspect/check inspect/model inspect/trace",
     "inspect/gate": "",
     "inspect/sqlite": "",
     "inspect/import": "base inspect/trace",

@@ -250,6 +250,14 @@ PLAT_POOL_API plat_pool_status plat_pool_owner(plat_pool* pool, const void* addr
  * is the blocks that it took; pages of KV caches are no blocks. */
 typedef int (*plat_pool_visitor)(void* user, const plat_pool_block* block);
 PLAT_POOL_API plat_pool_status plat_pool_walk(plat_pool* pool, plat_pool_visitor visit, void* user);
+/* Writes what the pool holds of the device now in the format of PyTorch's memory snapshots, as a pickle:
+ * https://pytorch.org/memory_viz shows it, and plat report, view and replay read it. Each stretch of memory
+ * is a segment, tiled with blocks that are active_allocated, active_pending_free (freed, and still used by
+ * another stream) or inactive; all streams divide a pool, so the stream of a segment is 0, and there are no
+ * stacks. What sleeps, pages that are mapped nowhere, those of KV caches and memory of the host are not in
+ * it. A decorator writes the pool that it is around. The file is there whole or, with PLAT_POOL_INVALID, as
+ * it was. What other threads do meanwhile may be in it or not. */
+PLAT_POOL_API plat_pool_status plat_pool_snapshot(plat_pool* pool, const char* path);
 /* Of what sleeps, nothing is used and nothing reserved. */
 PLAT_POOL_API plat_pool_status plat_pool_tag_bytes(plat_pool* pool, uint16_t tag, uint64_t* used,
                                                    uint64_t* reserved);

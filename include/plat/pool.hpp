@@ -146,6 +146,8 @@ class DevicePool {
     check(plat_pool_walk(pool_, add, &all));
     return all;
   }
+  // What the pool holds now, as PyTorch's memory snapshot.
+  void snapshot(const std::string& path) const { check(plat_pool_snapshot(pool_, path.c_str())); }
   void set_limits(std::size_t limit_bytes, std::size_t host_limit_bytes = 0) {
     check(plat_pool_set_limits(pool_, limit_bytes, host_limit_bytes));
   }

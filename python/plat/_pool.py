@@ -176,6 +176,12 @@ class Pool(Owner):
         with self._handle as pool:
             return [LiveBlock(*block) for block in library.walk(pool)]
 
+    def snapshot(self, path: "Union[str, os.PathLike[str]]") -> None:
+        """Writes what the pool holds of the device now as PyTorch's memory snapshot, which memory_viz, `plat report` and `plat replay` open."""
+        self._check_open()
+        with self._handle as pool:
+            library.snapshot(pool, os.fsencode(path))
+
     def trim(self, keep_bytes: int = 0) -> None:
         """Gives idle memory back to the device."""
         self._check_open()

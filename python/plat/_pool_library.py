@@ -67,6 +67,7 @@ _SIGNATURES: Dict[str, List[Any]] = {
     "plat_pool_get_stats": [_POINTER, _POINTER], "plat_pool_tag_bytes": [_POINTER, _TAG, _POINTER, _POINTER],
     "plat_pool_reset_peaks": [_POINTER], "plat_pool_set_limits": [_POINTER, _U64, _U64],
     "plat_pool_owner": [_POINTER, _POINTER, _POINTER], "plat_pool_walk": [_POINTER, Visitor, _POINTER],
+    "plat_pool_snapshot": [_POINTER, ctypes.c_char_p],
     "plat_pool_trim": [_POINTER, _U64], "plat_pool_reset": [_POINTER],
     "plat_pool_set_oom_callback": [_POINTER, OutOfMemory, _POINTER], "plat_pool_flush_thread": [_POINTER],
     "plat_pool_sleep": [_POINTER, _TAG, ctypes.c_int], "plat_pool_wake": [_POINTER, _TAG],
@@ -232,6 +233,10 @@ def walk(pool: int) -> List[Tuple[int, int, int, int, bool, bool]]:
 
     check(load().plat_pool_walk(pool, Visitor(visit), None))
     return found
+
+
+def snapshot(pool: int, path: bytes) -> None:
+    check(load().plat_pool_snapshot(pool, path))
 
 
 def trim(pool: int, keep_bytes: int) -> None:

@@ -13,6 +13,7 @@
 #include "pool/frameworks.h"
 #include "pool/guarded.h"
 #include "pool/router.h"
+#include "pool/snapshot.h"
 #include "pool/tool_batch.h"
 
 namespace plat::pool {
@@ -335,6 +336,15 @@ plat_pool_status plat_pool_walk(plat_pool* pool, plat_pool_visitor visit, void* 
     for (const plat_pool_block& block : blocks)
       if (visit(user, &block) == 0) break;
     return PLAT_POOL_OK;
+  });
+}
+
+plat_pool_status plat_pool_snapshot(plat_pool* pool, const char* path) {
+  if (pool == nullptr || path == nullptr) return null_argument("plat_pool_snapshot");
+  return guarded(*pool, [&] {
+    std::vector<HeldRange> ranges;
+    if (const auto status = pool->held(ranges); status != PLAT_POOL_OK) return status;
+    return write_snapshot(ranges, path);
   });
 }
 

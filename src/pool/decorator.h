@@ -37,6 +37,7 @@ class Decorator : public plat_pool {
     return upstream_->owner(address, block);
   }
   plat_pool_status list(std::vector<plat_pool_block>& blocks) override { return upstream_->list(blocks); }
+  plat_pool_status held(std::vector<HeldRange>& ranges) override { return upstream_->held(ranges); }
   plat_pool_status trim(uint64_t keep_bytes) override { return upstream_->trim(keep_bytes); }
   plat_pool_status reset() override { return upstream_->reset(); }
   uint64_t resets() const override { return upstream_->resets(); }

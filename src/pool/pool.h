@@ -56,6 +56,8 @@ class Pool final : private SpaceWatcher {
   // The live block around an address; false when there is none.
   bool find_owner(const void* address, plat_pool_block* block);
   void list_blocks(std::vector<plat_pool_block>& out);
+  // What it holds of the device, but for what sleeps and for pages that are mapped nowhere.
+  void list_held(std::vector<HeldRange>& out);
   void add_stats(plat_pool_stats& stats);
   // What is used is the peak from now on.
   void reset_peak() { zones_.reset_peak(); }

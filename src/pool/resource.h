@@ -8,6 +8,7 @@
 
 #include "plat/pool.h"
 #include "pool/fast_path.h"
+#include "pool/held.h"
 #include "pool/process.h"
 
 namespace plat::pool {
@@ -57,6 +58,8 @@ struct plat_pool {
   virtual plat_pool_status owner(const void* address, plat_pool_block* block) = 0;
   // Appends every live block, in any order.
   virtual plat_pool_status list(std::vector<plat_pool_block>& blocks) = 0;
+  // Appends the stretches of device memory that the pool holds, of all that came through decorators or not.
+  virtual plat_pool_status held(std::vector<plat::pool::HeldRange>& ranges) = 0;
   virtual plat_pool_status trim(uint64_t keep_bytes) = 0;
   virtual plat_pool_status reset() = 0;
   // How often every block was freed at once: who keeps some of them compares, and knows that they are gone.

@@ -166,6 +166,11 @@ plat_pool_status Router::list(std::vector<plat_pool_block>& blocks) {
   return PLAT_POOL_OK;
 }
 
+plat_pool_status Router::held(std::vector<HeldRange>& ranges) {
+  family_.for_each([&](Pool& pool) { pool.list_held(ranges); });
+  return PLAT_POOL_OK;
+}
+
 plat_pool_status Router::trim(uint64_t keep_bytes) {
   main_.flush_thread();
   std::lock_guard guard(family_.growth);

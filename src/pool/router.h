@@ -46,6 +46,7 @@ class Router final : public plat_pool {
   plat_pool_status set_limits(uint64_t limit_bytes, uint64_t host_limit_bytes) override;
   plat_pool_status owner(const void* address, plat_pool_block* block) override;
   plat_pool_status list(std::vector<plat_pool_block>& blocks) override;
+  plat_pool_status held(std::vector<HeldRange>& ranges) override;
   plat_pool_status trim(uint64_t keep_bytes) override;
   plat_pool_status reset() override;
   uint64_t resets() const override { return resets_; }

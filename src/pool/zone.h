@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/range_heap.h"
+#include "pool/held.h"
 #include "pool/lock.h"
 #include "pool/space.h"
 #include "pool/spans.h"
@@ -115,6 +116,8 @@ class Zone {
   };
   void list_live(const Space& space, std::vector<LiveBlock>& out) const;
   std::optional<LiveBlock> block_around(const Space& space, const void* address) const;
+  // The stretches of a space that have memory behind them. `tail`: how much of a small block is no payload.
+  void list_held(const Space& space, uint32_t tail, std::vector<HeldRange>& out) const;
 
   void*& page(uint32_t page_index) {
     const Space& space = space_of(page_index * heap_.page());
@@ -142,6 +145,7 @@ class Zone {
     return {static_cast<const char*>(address_of(block)),
             uint64_t{heap_.block(block).size} << core::kGranuleShift};
   }
+  void list_slots(const Span& span, const Space& space, uint32_t tail, HeldRange& out) const;
   Space& search(uint32_t granule) const;
   Space* gone_space(uint64_t bytes) const;
   Space* revive(Space& space, char* base, uint64_t bytes);

@@ -3,8 +3,8 @@
 // each block stands in a segment of its own, and no two that live together overlap.
 #include <algorithm>
 
+#include "base/pickle.h"
 #include "inspect/export/export.h"
-#include "inspect/export/pickle.h"
 #include "inspect/model/range_map.h"
 
 namespace plat::inspect {

@@ -66,6 +66,7 @@ def use_everything(tmp_path):
         pool.reset_peaks()
         pool.set_limits(plat.GIB)
         assert pool.owner(block.address) in pool.walk()
+        pool.snapshot(tmp_path / "snapshot.pickle")
         pool.sleep(save=True)
         pool.wake()
         with pool.arena() as arena, arena.arena() as inner:

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be changed and asked while a pool lives: peaks, limits, its blocks and their owners; and options
 // of the torch pair by environment.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -181,6 +187,30 @@ TEST_F(Controls, AWalkEndsWhenItIsToldAndMayFree) {
   ASSERT_EQ(plat_pool_walk(pool, visit, &state), PLAT_POOL_OK);
   EXPECT_EQ(state.seen, 4);
   EXPECT_EQ(stats().live_blocks, 6u);
+}
+
+// What is in it is read by tests/python/plat/test_snapshot.py.
+TEST_F(Controls, ASnapshotIsWrittenWholeWhileOthersAllocate) {
+  create();
+  const auto folder = std::filesystem::path(testing::TempDir());
+  const std::string path = folder / ("snapshot_" + std::to_string(getpid()) + ".pickle");
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) plat_pool_free(pool, take(3000));
+  });
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(plat_pool_snapshot(pool, path.c_str()), PLAT_POOL_OK);
+  done = true;
+  other.join();
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_GT(bytes.size(), 100u);
+  EXPECT_EQ(bytes.substr(0, 2), "\x80\x02");
+  EXPECT_EQ(bytes.back(), '.');
+  std::filesystem::remove(path);
+  EXPECT_EQ(plat_pool_snapshot(pool, (folder / "no" / "folder").c_str()), PLAT_POOL_INVALID);
+  EXPECT_NE(std::string(plat_pool_last_error()).find("No such file"), std::string::npos);
+  EXPECT_EQ(plat_pool_snapshot(pool, nullptr), PLAT_POOL_INVALID);
+  EXPECT_EQ(plat_pool_snapshot(nullptr, path.c_str()), PLAT_POOL_INVALID);
 }
 
 TEST_F(Controls, WhatSleepsIsWalkedAndSaysSo) {

@@ -163,6 +163,7 @@ TEST_F(CppPoolTest, OwnsBlocksWithTagsAlignmentAndInBatches) {
   EXPECT_TRUE(owner.blocks().empty());
   owner.trim();
   owner.reset_peaks();
+  EXPECT_THROW(owner.snapshot("/no/such/folder/pool.pickle"), PoolError);
   EXPECT_EQ(owner.stats().reserved_peak, 0u);
   owner.set_limits(2_MiB);
   EXPECT_THROW(owner.allocate(3_MiB), PoolError);

@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
-namespace plat::inspect {
+namespace plat {
 
 class Pickle {
  public:
@@ -18,6 +19,7 @@ class Pickle {
   void end_dict() { bytes_ += 'u'; }
   void begin_list() { bytes_ += "]("; }
   void end_list() { bytes_ += 'e'; }
+  void empty_list() { bytes_ += ']'; }
 
   // Texts that come again are written once.
   void text(std::string_view text) {
@@ -82,4 +84,4 @@ class Pickle {
   std::unordered_map<std::string, uint32_t> texts_;
 };
 
-}  // namespace plat::inspect
+}  // namespace plat
