@@ -101,8 +101,12 @@ class Look {
     inspect::TraceInfo named = info;
     named.stacks.clear();
     for (size_t i = 0; i < stacks_.all().size(); ++i)
-      if (const auto native = info.stacks.find(stacks_.all()[i].native); native != info.stacks.end())
-        named.stacks[static_cast<uint32_t>(i + 1)] = native->second;
+      if (const auto native = info.stacks.find(stacks_.all()[i].native); native != info.stacks.end()) {
+        std::vector<uint64_t>& frames = named.stacks[static_cast<uint32_t>(i + 1)] = native->second;
+        // The notes say it already, and without the frames of whoever runs the program.
+        if (stacks_.all()[i].python != 0)
+          std::erase_if(frames, [](uint64_t frame) { return frame >= inspect::kPythonFrames; });
+      }
     inspect::Symbols symbols(named);
     uint64_t suppressed = 0;
     Json findings = Json::array();

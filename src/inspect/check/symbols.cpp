@@ -60,6 +60,22 @@ bool is_in_header_of_others(const Frame& frame) {
          });
 }
 
+// What stands between a line of Python and the machine code that it calls. What it holds of Python is in the
+// frames of Python.
+bool is_interpreter(const Frame& frame) {
+  return is_library(frame.module, "python3*") || is_library(frame.module, "libpython3*");
+}
+bool is_way_out_of_python(const Frame& frame) {
+  return is_library(frame.module, "_ctypes.*") || is_library(frame.module, "libffi*") ||
+         is_library(frame.module, "_cffi_backend.*");
+}
+// Plat's package, and what the interpreter itself loads programs with.
+bool is_own_python(const Frame& frame) {
+  return frame.file.starts_with("<frozen ") || frame.file == "<shim>" ||
+         frame.file.find("/site-packages/plat/") != std::string::npos ||
+         frame.file.find("/dist-packages/plat/") != std::string::npos;
+}
+
 // What runs a program or a thread is the same for all of them.
 bool is_below_all(const Frame& frame) {
   static constexpr std::array<std::string_view, 5> names = {"__libc_start_call_main", "__libc_start_main",
@@ -160,6 +176,7 @@ struct Symbols::Files {
 
 bool FrameFilter::hides(const Frame& frame) const {
   if (all) return false;
+  if (frame.is_python()) return is_own_python(frame) || is_in_header_of_others(frame);
   return is_own_library(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
          std::any_of(libraries.begin(), libraries.end(),
                      [&](const std::string& name) { return is_library(frame.module, name); });
@@ -204,17 +221,23 @@ std::vector<Frame> Symbols::frames_of(uint32_t stack) {
   std::vector<Frame> all, shown;
   const auto found = info_.stacks.find(stack);
   if (found == info_.stacks.end()) return all;
+  const bool has_python = !found->second.empty() && found->second.back() >= kPythonFrames;
   bool ended = false;
   for (const uint64_t address : found->second) {
+    if (ended && address < kPythonFrames) continue;
     for (const Frame& frame : name(address)) {
       if (all.empty() && is_between(frame)) continue;
       // No code: frame pointers were broken.
-      ended = !all.empty() && (frame.module.empty() || is_below_all(frame));
+      ended = !frame.is_python() && !all.empty() && (frame.module.empty() || is_below_all(frame));
+      if (has_python && !filter_.all && !frame.is_python()) {
+        if (is_way_out_of_python(frame)) continue;
+        ended = ended || frame.module.empty() || is_interpreter(frame);
+      }
       if (ended) break;
       if (!filter_.hides(frame)) shown.push_back(frame);
       all.push_back(frame);
     }
-    if (ended) break;
+    if (ended && !has_python) break;
   }
   return shown.empty() ? all : shown;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/trace/format.h"
 #include "inspect/trace/reader.h"
 
 namespace plat::inspect {
@@ -17,6 +18,7 @@ struct Frame {
   std::string file;      // of the source, or of the module
   int line = 0;
   std::string module;  // the file's name, for "in libfoo.so"
+  bool is_python() const { return address >= kPythonFrames; }
 };
 
 // Which frames of a stack are shown. By default those of the program: a row names the line that asked for the

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "inspect/record/modules.h"
+#include "inspect/record/python_frames.h"
 #include "inspect/record/recorder.h"
 
 namespace plat::inspect {
@@ -27,6 +28,9 @@ constexpr size_t kKnownCount = size_t{1} << 18;
 constexpr size_t kProbesMax = 32;
 
 Known* g_known = nullptr;
+// Frames of Python that the trace has names for; when it is full, they are named with every stack.
+constexpr size_t kNamedCount = size_t{1} << 14;
+std::atomic<uint64_t> g_named[kNamedCount];
 std::atomic<uint32_t> g_numbers{0};
 uint32_t g_depth = 0;
 
@@ -65,9 +69,41 @@ uint32_t unwind(uintptr_t* frames, uint32_t depth) {
   return count;
 }
 
+// A stack as it was taken: frames of machine code, then those of Python that they stand for.
+struct Taken {
+  uintptr_t frames[kFramesMax];
+  uint32_t count = 0;
+  PythonFrame python[kFramesMax];
+  uint32_t python_count = 0;
+};
+
+bool has_name(uint64_t address) {
+  for (size_t probe = 0; probe < kProbesMax; ++probe) {
+    std::atomic<uint64_t>& named = g_named[(address + probe) % kNamedCount];
+    uint64_t there = named.load(std::memory_order_relaxed);
+    if (there == 0 && named.compare_exchange_strong(there, address, std::memory_order_relaxed)) return false;
+    if (there == address) return true;
+  }
+  return false;
+}
+
+void name_frames(const Taken& taken) {
+  char text[kTextMax];
+  for (uint32_t i = 0; i < taken.python_count; ++i) {
+    const PythonFrame& frame = taken.python[i];
+    if (has_name(frame.address)) continue;
+    const size_t size = name_python_frame(frame, text, sizeof text);
+    write<Op::FrameName>({}, {frame.address, static_cast<uint64_t>(frame.line > 0 ? frame.line : 0)},
+                         {text, size});
+  }
+}
+
 // A new stack goes into the trace before its number can be seen by anybody.
-uint32_t define(const uintptr_t* frames, uint32_t count) {
+uint32_t define(const Taken& taken) {
+  const uintptr_t* const frames = taken.frames;
+  const uint32_t count = taken.count;
   note_modules();
+  name_frames(taken);
   const uint32_t number = g_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
   ThreadState& state = t_state;
   if (!has_room(state, kEventMax + (count + 1) * kVarintMax)) return 0;
@@ -88,9 +124,9 @@ uint32_t define(const uintptr_t* frames, uint32_t count) {
   return number;
 }
 
-uint32_t intern(const uintptr_t* frames, uint32_t count) {
-  uint64_t hash = count;
-  for (uint32_t i = 0; i < count; ++i) hash = mix(hash, frames[i]);
+uint32_t intern(const Taken& taken) {
+  uint64_t hash = taken.count;
+  for (uint32_t i = 0; i < taken.count; ++i) hash = mix(hash, taken.frames[i]);
   if (hash == 0) hash = 1;
   for (size_t probe = 0; probe < kProbesMax; ++probe) {
     Known& known = g_known[(hash + probe) % kKnownCount];
@@ -105,11 +141,11 @@ uint32_t intern(const uintptr_t* frames, uint32_t count) {
       if (expected == hash) break;
       continue;
     }
-    const uint32_t number = define(frames, count);
+    const uint32_t number = define(taken);
     known.number.store(number, std::memory_order_release);
     return number;
   }
-  return define(frames, count);
+  return define(taken);
 }
 
 }  // namespace
@@ -118,6 +154,7 @@ void prepare_stacks(const Settings& settings) {
   g_depth = settings.depth;
   g_stacks = settings.stacks;
   if (g_stacks == Stacks::None || g_known != nullptr) return;
+  find_python();
   void* const memory = mmap(nullptr, kKnownCount * sizeof(Known), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -135,6 +172,7 @@ void forget_stacks() {
   if (g_known == nullptr) return;
   munmap(g_known, kKnownCount * sizeof(Known));
   g_known = nullptr;
+  for (auto& named : g_named) named.store(0, std::memory_order_relaxed);
 }
 
 void find_stack_limits(ThreadState& state) {
@@ -152,10 +190,14 @@ void find_stack_limits(ThreadState& state) {
 uint32_t take_stack(const void* frame) {
   ThreadState& state = t_state;
   if (!has_room(state, kEventMax)) return 0;  // also finds the limits of a new thread
-  uintptr_t frames[kFramesMax];
-  const uint32_t count =
-      g_stacks == Stacks::FramePointer ? walk(state, frame, frames, g_depth) : unwind(frames, g_depth);
-  return count != 0 ? intern(frames, count) : 0;
+  Taken taken;
+  taken.count = g_stacks == Stacks::FramePointer ? walk(state, frame, taken.frames, g_depth)
+                                                 : unwind(taken.frames, g_depth);
+  taken.python_count = take_python_frames(taken.python, g_depth);
+  // Python says more than the machine code of its interpreter.
+  if (taken.count + taken.python_count > kFramesMax) taken.count = kFramesMax - taken.python_count;
+  for (uint32_t i = 0; i < taken.python_count; ++i) taken.frames[taken.count++] = taken.python[i].address;
+  return taken.count != 0 ? intern(taken) : 0;
 }
 
 }  // namespace plat::inspect

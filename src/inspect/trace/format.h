@@ -25,6 +25,8 @@ inline constexpr uint32_t kChunkMagic = 0x6b6e6843;
 inline constexpr uint32_t kProgramBytes = 1024;
 inline constexpr uint32_t kTextMax = 1023;  // longer texts are cut
 inline constexpr uint32_t kFramesMax = 64;
+inline constexpr uint64_t kPythonFrames = uint64_t{0xffff}
+                                          << 48;  // from here on: no code, but a line of Python
 
 // Flags of an event.
 inline constexpr uint8_t kHasResult = 1;
