@@ -17,6 +17,13 @@ namespace {
 
 std::string variable(const char* name) { return os::variable(name).value_or(""); }
 
+// An option of a sanitizer, unless the user has one of that name.
+void add_option(os::Variables& variables, const char* options, const std::string& name, const char* value) {
+  const std::string given = variable(options);
+  if (given.find(name) == std::string::npos)
+    variables[options] = fmt::format("{}{}{}={}", given, given.empty() ? "" : ":", name, value);
+}
+
 }  // namespace
 
 os::Ending run_recorded(const RecordOptions& options, int& error) {
@@ -45,9 +52,9 @@ os::Ending run_recorded(const RecordOptions& options, int& error) {
     variables["MSTX_INJECTION_PATH"] = broker;
   }
   // A program with AddressSanitizer in it wants to be asked first by the loader; the recorder does not mind.
-  if (const std::string asan = variable("ASAN_OPTIONS");
-      asan.find("verify_asan_link_order") == std::string::npos)
-    variables["ASAN_OPTIONS"] = asan + (asan.empty() ? "" : ":") + "verify_asan_link_order=0";
+  add_option(variables, "ASAN_OPTIONS", "verify_asan_link_order", "0");
+  // One with ThreadSanitizer shall judge its own code, not that of libraries into which it does not see.
+  add_option(variables, "TSAN_OPTIONS", "ignore_noninstrumented_modules", "1");
   // The program may change its directory before its first call.
   variables["PLAT_INSPECT_TRACE"] = std::filesystem::absolute(options.trace).string();
   variables["PLAT_INSPECT_STACKS"] = options.stacks;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder beside other tools: of mstx, and AddressSanitizer."""
+"""The recorder beside other tools: of mstx, AddressSanitizer and ThreadSanitizer."""
 import os
 
 import pytest
@@ -42,3 +42,14 @@ def test_a_program_with_address_sanitizer_works():
     assert rules_of(done) == ["INSP-Leak-device-block"] and "ASan" not in done.stderr, done.stderr
     env["ASAN_OPTIONS"] = "detect_leaks=0"
     assert rules_of(run("check", "--json", "--", os.environ["PLAT_ASAN_PROGRAM"], env=env)) == ["INSP-Leak-device-block"]
+
+
+@pytest.mark.skipif("PLAT_TSAN_PROGRAM" not in os.environ, reason="everything is built with a sanitizer")
+@pytest.mark.parametrize("turn", range(4))
+def test_a_program_with_thread_sanitizer_has_the_races_that_are_its_own(turn):
+    env = {name: value for name, value in os.environ.items() if name != "TSAN_OPTIONS"}
+    done = run("check", "--json", "--", os.environ["PLAT_TSAN_PROGRAM"], env=env)
+    assert done.returncode == 0 and rules_of(done) == [] and "ThreadSanitizer" not in done.stderr, done.stderr
+    done = run("check", "--json", "--", os.environ["PLAT_TSAN_PROGRAM"], "race", env=env)
+    assert done.returncode == 66 and "ThreadSanitizer: data race" in done.stderr and "tsan_program.cpp" in done.stderr
+    assert done.stderr.count("WARNING: ThreadSanitizer") == 1 and "libascendcl" not in done.stderr, done.stderr

@@ -40,6 +40,8 @@ struct HostWork {
 
 void run_host_work(void* pointer) {
   const HostWork work = *static_cast<HostWork*>(pointer);
+  tell_after(pointer);
+  tell_after(&g_work_done);
   delete static_cast<HostWork*>(pointer);
   const Unguarded unguarded;
   if (start()) {
@@ -47,6 +49,7 @@ void run_host_work(void* pointer) {
     write<Op::HostWork>({.ticks = ticks()}, {work.number});
   }
   work.function(work.argument);
+  tell_before(&g_work_done);
   if (start()) {
     const Writing writing(t_state);
     write<Op::HostWorkEnd>({.ticks = ticks()}, {work.number});
@@ -60,6 +63,7 @@ int observe_work(const void* frame, void (*function)(void*), void* argument, acl
       function != nullptr ? new (std::nothrow) HostWork{function, argument, next_number()} : nullptr;
   if (work == nullptr) return call(function, argument);  // the device knows what to say to that
   const uint64_t number = work->number;                  // it may have run before the call returns
+  tell_before(work);
   const int result = observe<op, When::Before>(
       frame, [&] { return call(run_host_work, work); },
       [&](int) {

@@ -13,6 +13,7 @@
 
 #include "acl/acl.h"
 #include "inspect/record/recorder.h"
+#include "inspect/record/sanitizer.h"
 #include "inspect/record/stacks.h"
 
 namespace plat::inspect {
@@ -66,6 +67,7 @@ __attribute__((always_inline)) inline int observe(const void* frame, Call&& call
     head.begins = false;
   }
   head.result = call();
+  if constexpr (when == When::Both) tell_after(&g_work_done);
   if constexpr (when != When::Before) head.ticks = ticks();
   {
     const Writing writing(state);
