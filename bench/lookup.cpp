@@ -26,12 +26,12 @@ Lookup lookup_ns(size_t mappings) {
     const Va base{space.reservation(*reservation)->start.load()};
     for (size_t page = 0; page < pages; ++page) {
       const Va at = base + page * core::kPageBytes;
-      const uint32_t index = space.take_mapping();
-      vmm::Mapping& mapping = space.live_mapping(index);
+      const vmm::MappingId id = space.take_mapping();
+      vmm::Mapping& mapping = space.live_mapping(id);
       mapping.start.store(at.value);
       mapping.size_bytes.store(core::kPageBytes);
       mapping.reservation.store(*reservation);
-      space.store(at, vmm::PageEntry::mapped(index, 0, static_cast<uint32_t>(page)));
+      space.store(at, vmm::PageEntry::mapped(id, 0, device::PageId(static_cast<uint32_t>(page))));
       starts.push_back(at.value);
     }
   }

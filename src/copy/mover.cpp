@@ -44,7 +44,7 @@ Result<bool> write_cold(const Chunk& chunk, const std::byte* source) {
   device::Ledger& ledger = chunk.bank->ledger();
   if (chunk.size_bytes >= kFileWriteBytes && ledger.data_fd_is_ours())
     done = os::write_at(ledger.data_fd(), source, chunk.size_bytes,
-                        uint64_t{chunk.page} * kPageBytes + chunk.offset);
+                        uint64_t{chunk.page.value} * kPageBytes + chunk.offset);
   return os::copy(chunk.memory() + done, source + done, chunk.size_bytes - done);
 }
 
@@ -54,9 +54,10 @@ Result<bool> write_cold(const Chunk& chunk, const std::byte* source) {
 Error Mover::explain(Error error, Va start, uint64_t size_bytes) const {
   const malloc::History& history = heap_.history();
   const vmm::AddressSpace& space = heap_.vmm().space();
-  const uint32_t reservation = space.reservation_at(start);
+  const vmm::ReservationId reservation = space.reservation_at(start);
   // Whatever was freed there before somebody reserved the range has nothing to do with it.
-  const bool reserved = reservation != vmm::kNone && !space.live_reservation(reservation).internal;
+  const bool reserved =
+      reservation != vmm::ReservationId::none() && !space.live_reservation(reservation).internal;
   if (!reserved && (error.rule == RuleId::CopyHole || error.rule == RuleId::CopyFreed)) {
     std::string known = history.tell(start);
     if (known.empty() && size_bytes > 0) known = history.tell(start + (size_bytes - 1));

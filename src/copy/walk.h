@@ -10,7 +10,7 @@ namespace plat::copy {
 // Consecutive memory of one bank, all of it written before or none of it.
 struct Chunk {
   device::Bank* bank = nullptr;
-  uint32_t page = 0;
+  device::PageId page;
   uint64_t offset = 0;
   uint64_t size_bytes = 0;
   bool cold = false;  // never written; then one page at most
@@ -30,7 +30,7 @@ class Walk {
     Chunk chunk = left_;
     chunk.size_bytes = std::min(chunk.size_bytes, limit);
     const uint64_t end = left_.offset + chunk.size_bytes;
-    left_.page += static_cast<uint32_t>(end / core::kPageBytes);
+    left_.page.value += static_cast<uint32_t>(end / core::kPageBytes);
     left_.offset = end % core::kPageBytes;
     left_.size_bytes -= chunk.size_bytes;
     return chunk;
@@ -46,11 +46,12 @@ class Walk {
     Chunk chunk{node_.open_bank(piece.bank), piece.page, piece.offset, piece.size_bytes, false};
     chunk.cold = !chunk.bank->is_committed(piece.page);
     at_ = at_ + piece.size_bytes;
-    uint32_t last = piece.page;
+    uint32_t last = piece.page.value;
     while (!chunk.cold && at_ - range_.start() < range_.size_bytes()) {
       const vmm::PinnedRange::Piece next = range_.piece_at(at_);
-      if (next.bank != piece.bank || next.page != last + 1 || !chunk.bank->is_committed(next.page)) break;
-      last = next.page;
+      if (next.bank != piece.bank || next.page.value != last + 1 || !chunk.bank->is_committed(next.page))
+        break;
+      last = next.page.value;
       chunk.size_bytes += next.size_bytes;
       at_ = at_ + next.size_bytes;
     }

@@ -25,7 +25,7 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Con
     return fail(RuleId::DeviceLimits, "deviceId",
                 "device {}: no {} of addresses are to be had for its memory ({}); ulimit -v is {}",
                 options.device_number, format_bytes(capacity), std::strerror(errno), os::address_limit());
-  bank->ledger_->begin([bank = bank.get()](uint32_t first, uint32_t count) { bank->clear(first, count); });
+  bank->ledger_->begin([bank = bank.get()](PageId first, uint32_t count) { bank->clear(first, count); });
   return bank;
 }
 
@@ -34,30 +34,30 @@ Bank::~Bank() {
 }
 
 // Gives the pages back to the system; in any case the next owner finds nothing in them.
-void Bank::clear(uint32_t first_page, uint32_t count) {
+void Bank::clear(PageId first_page, uint32_t count) {
   const uint64_t size_bytes = uint64_t{count} * core::kPageBytes;
   if (os::discard(page_memory(first_page), size_bytes) == 0) return;
   // A program that locks its memory (mlockall) has locked this mapping too; the file itself can still be
   // asked.
   if (ledger_->data_fd_is_ours() &&
-      os::punch_hole(ledger_->data_fd(), uint64_t{first_page} * core::kPageBytes, size_bytes) == 0)
+      os::punch_hole(ledger_->data_fd(), uint64_t{first_page.value} * core::kPageBytes, size_bytes) == 0)
     return;
   std::memset(page_memory(first_page), 0, size_bytes);
 }
 
-Result<uint32_t> Bank::allocate(uint64_t page_count, const BlockInfo& info) {
-  PLAT_ASSIGN(handle, ledger_->allocate(page_count, info));
-  if (!commit_eagerly_) return handle;
+Result<BlockId> Bank::allocate(uint64_t page_count, const BlockInfo& info) {
+  PLAT_ASSIGN(block, ledger_->allocate(page_count, info));
+  if (!commit_eagerly_) return block;
   Result<> committed;
-  ledger_->for_each_page(handle, [&](uint32_t page) {
+  ledger_->for_each_page(block, [&](PageId page) {
     if (committed) committed = commit(page);
   });
-  if (committed) return handle;
-  ledger_->release(handle);
+  if (committed) return block;
+  ledger_->release(block);
   return forward(committed.error());
 }
 
-Result<> Bank::commit_now(uint32_t page) {
+Result<> Bank::commit_now(PageId page) {
   const os::Headroom room = os::headroom();
   if (room.available_bytes < core::kPageBytes || room.available_bytes - core::kPageBytes < keep_back_bytes_)
     return fail(RuleId::OutOfHostMemory, "size",
@@ -71,9 +71,10 @@ Result<> Bank::commit_now(uint32_t page) {
   crash_point("page-taking");
   // If the program closed our file the number may be another file by now; then the write itself takes the
   // memory.
-  const int error = ledger_->data_fd_is_ours()
-                        ? os::commit(ledger_->data_fd(), uint64_t{page} * core::kPageBytes, core::kPageBytes)
-                        : 0;
+  const int error =
+      ledger_->data_fd_is_ours()
+          ? os::commit(ledger_->data_fd(), uint64_t{page.value} * core::kPageBytes, core::kPageBytes)
+          : 0;
   if (error == 0 || error == EOPNOTSUPP) {
     crash_point("page-taken");
     committed.store(PageState::Taken, std::memory_order_release);

@@ -25,27 +25,27 @@ class Bank {
   Ledger& ledger() { return *ledger_; }
   uint32_t device_number() const { return device_number_; }
 
-  Result<uint32_t> allocate(uint64_t page_count, const BlockInfo& info);
-  void release(uint32_t handle) { ledger_->release(handle); }
+  Result<BlockId> allocate(uint64_t page_count, const BlockInfo& info);
+  void release(BlockId block) { ledger_->release(block); }
 
   // The page's memory. Reading a page that was never written takes memory for it; see is_committed.
-  std::byte* page_memory(uint32_t page) const { return alias_ + uint64_t{page} * core::kPageBytes; }
-  bool is_committed(uint32_t page) const {
+  std::byte* page_memory(PageId page) const { return alias_ + uint64_t{page.value} * core::kPageBytes; }
+  bool is_committed(PageId page) const {
     return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Taken;
   }
   // The host is given the page: whoever clears it later must know that something may be there.
-  void expose(uint32_t page) {
+  void expose(PageId page) {
     auto& state = ledger_->page(page).committed;
     PageState known = state.load(std::memory_order_relaxed);
     while (known != PageState::Taken && known != PageState::Exposed &&
            !state.compare_exchange_weak(known, PageState::Exposed, std::memory_order_acq_rel)) {
     }
   }
-  bool is_exposed(uint32_t page) const {
+  bool is_exposed(PageId page) const {
     return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Exposed;
   }
   // Makes a write to the page safe. Fails when the machine has no memory left.
-  Result<> commit(uint32_t page) {
+  Result<> commit(PageId page) {
     if (is_committed(page)) [[likely]]
       return {};
     return commit_now(page);
@@ -55,8 +55,8 @@ class Bank {
 
  private:
   Bank() = default;
-  Result<> commit_now(uint32_t page);
-  void clear(uint32_t first_page, uint32_t count);
+  Result<> commit_now(PageId page);
+  void clear(PageId first_page, uint32_t count);
 
   std::unique_ptr<Ledger> ledger_;
   std::byte* alias_ = nullptr;
@@ -69,7 +69,7 @@ class Bank {
 // A block that goes back unless it is kept: whoever records it may fail, or throw.
 class HeldBlock {
  public:
-  HeldBlock(Bank& bank, uint32_t block) : bank_(&bank), block_(block) {}
+  HeldBlock(Bank& bank, BlockId block) : bank_(&bank), block_(block) {}
   HeldBlock(const HeldBlock&) = delete;
   HeldBlock& operator=(const HeldBlock&) = delete;
   ~HeldBlock() {
@@ -79,7 +79,7 @@ class HeldBlock {
 
  private:
   Bank* bank_;
-  const uint32_t block_;
+  const BlockId block_;
 };
 
 }  // namespace plat::device

@@ -87,7 +87,7 @@ Result<> Ledger::allow_by_plan_locked(uint64_t page_count) const {
                                  uint64_t{header_->page_count - header_->free_pages} * core::kPageBytes);
 }
 
-Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
+Result<BlockId> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
   uint64_t waiting_since = 0;
   bool complained = false;
   for (bool reaped = false;; reaped = true) {
@@ -122,7 +122,7 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         crash_point("allocate-record");
         record.state.store(HandleState::Allocated, std::memory_order_release);
         crash_point("allocate-done");
-        return *handle;
+        return BlockId(*handle);
       }
       // Free memory that others are still clearing is waited for, unless they take too long or are stopped.
       const uint64_t waited_ns = waiting_since == 0 ? 0 : os::monotonic_nanoseconds() - waiting_since;
@@ -144,28 +144,27 @@ Result<uint32_t> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
   }
 }
 
-bool Ledger::has_committed_pages(uint32_t handle) const {
-  for (uint32_t at = handles_[handle].first_page; at != 0; at = pages_[at - 1].next)
+bool Ledger::has_committed_pages(BlockId block) const {
+  for (uint32_t at = record(block).first_page; at != 0; at = pages_[at - 1].next)
     if (pages_[at - 1].committed.load(std::memory_order_relaxed) != PageState::Nothing) return true;
   return false;
 }
 
 // Removes one holder; true if the block has none left.
-bool Ledger::drop_hold_locked(uint32_t handle, uint32_t slot) {
-  HandleRecord& record = handles_[handle];
-  holder_word(record, slot) &= ~holder_bit(slot);
-  return !has_holder(record);
+bool Ledger::drop_hold_locked(BlockId block, uint32_t slot) {
+  holder_word(record(block), slot) &= ~holder_bit(slot);
+  return !has_holder(record(block));
 }
 
-void Ledger::begin_scrub_locked(uint32_t handle, uint64_t scrubber) {
-  HandleRecord& record = handles_[handle];
+void Ledger::begin_scrub_locked(BlockId block, uint64_t scrubber) {
+  HandleRecord& record = handles_[block.value];
   if (record.state.load(std::memory_order_relaxed) != HandleState::Scrub) header_->scrub_count += 1;
   record.scrubber = scrubber;
   record.state.store(HandleState::Scrub, std::memory_order_release);
 }
 
-void Ledger::free_block_locked(uint32_t handle) {
-  HandleRecord& record = handles_[handle];
+void Ledger::free_block_locked(BlockId block) {
+  HandleRecord& record = handles_[block.value];
   // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as
   // free.
   const uint32_t first_page = record.first_page;
@@ -173,7 +172,7 @@ void Ledger::free_block_locked(uint32_t handle) {
   if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) header_->scrub_count -= 1;
   record.state.store(HandleState::Free, std::memory_order_release);
   crash_point("free-record");
-  core::clear_bit(handle_bits(), handle);
+  core::clear_bit(handle_bits(), block.value);
   for (uint32_t at = first_page; at != 0; at = pages_[at - 1].next) {
     core::clear_bit(page_bits(), at - 1);
     header_->free_pages += 1;
@@ -183,21 +182,21 @@ void Ledger::free_block_locked(uint32_t handle) {
 }
 
 // Needs no memory: nobody who gives a block back could do anything if there was none.
-void Ledger::release(uint32_t handle) {
+void Ledger::release(BlockId block) {
   {
     const Lock lock(*this);
-    assert(held_by_me_locked(handle));
-    if (const auto further = further_holds_.find(handle); further != further_holds_.end()) {
+    assert(held_by_me_locked(block));
+    if (const auto further = further_holds_.find(block); further != further_holds_.end()) {
       if (--further->second == 0) further_holds_.erase(further);
       return;
     }
-    if (!drop_hold_locked(handle, slot_)) return;
+    if (!drop_hold_locked(block, slot_)) return;
     crash_point("release-last");
-    if (!has_committed_pages(handle)) return free_block_locked(handle);
-    begin_scrub_locked(handle, incarnation_);
+    if (!has_committed_pages(block)) return free_block_locked(block);
+    begin_scrub_locked(block, incarnation_);
     crash_point("release-scrub");
   }
-  scrub({&handle, 1});
+  scrub({&block, 1});
 }
 
 void Ledger::begin(Discard discard) {
@@ -205,52 +204,51 @@ void Ledger::begin(Discard discard) {
   reap();
 }
 
-void Ledger::scrub(std::span<const uint32_t> handles) {
-  for (const uint32_t handle : handles) {
-    uint32_t run_start = 0;
+void Ledger::scrub(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    PageId run_start;
     uint32_t run_length = 0;
     const auto flush = [&] {
       if (run_length > 0) discard_(run_start, run_length);
       run_length = 0;
     };
-    for_each_page(handle, [&](uint32_t page) {
-      if (pages_[page].committed.load(std::memory_order_relaxed) == PageState::Nothing) return flush();
-      if (run_length > 0 && page != run_start + run_length) flush();
-      if (run_length == 0) run_start = page;
+    for_each_page(block, [&](PageId id) {
+      if (page(id).committed.load(std::memory_order_relaxed) == PageState::Nothing) return flush();
+      if (run_length > 0 && id.value != run_start.value + run_length) flush();
+      if (run_length == 0) run_start = id;
       run_length += 1;
     });
     flush();
     crash_point("scrub-discarded");
-    for_each_page(handle, [&](uint32_t page) {
-      pages_[page].committed.store(PageState::Nothing, std::memory_order_relaxed);
-    });
+    for_each_page(
+        block, [&](PageId id) { page(id).committed.store(PageState::Nothing, std::memory_order_relaxed); });
     crash_point("scrub-cleared");
   }
-  if (handles.empty()) return;
+  if (blocks.empty()) return;
   const Lock lock(*this);
-  for (const uint32_t handle : handles) free_block_locked(handle);
+  for (const BlockId block : blocks) free_block_locked(block);
 }
 
-void Ledger::hold_locked(uint32_t handle) {
-  if (held_by_me_locked(handle)) further_holds_[handle] += 1;
-  holder_word(handles_[handle], slot_) |= holder_bit(slot_);
+void Ledger::hold_locked(BlockId block) {
+  if (held_by_me_locked(block)) further_holds_[block] += 1;
+  holder_word(record(block), slot_) |= holder_bit(slot_);
 }
 
-bool Ledger::held_by_me_locked(uint32_t handle) const {
-  return (handles_[handle].holders[slot_ / 64] & holder_bit(slot_)) != 0;
+bool Ledger::held_by_me_locked(BlockId block) const {
+  return (record(block).holders[slot_ / 64] & holder_bit(slot_)) != 0;
 }
 
-bool Ledger::held_by_others_locked(uint32_t handle) const {
+bool Ledger::held_by_others_locked(BlockId block) const {
   for (uint32_t word = 0; word < kHolderWords; ++word) {
     const uint64_t mine = word == slot_ / 64 ? holder_bit(slot_) : 0;
-    if ((handles_[handle].holders[word] & ~mine) != 0) return true;
+    if ((record(block).holders[word] & ~mine) != 0) return true;
   }
   return false;
 }
 
 Usage Ledger::usage() {
   look_after_file();
-  std::vector<uint32_t> to_scrub;
+  std::vector<BlockId> to_scrub;
   for (;;) {
     {
       const Lock lock(*this);

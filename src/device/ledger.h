@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "core/bitmap.h"
+#include "device/ids.h"
 #include "device/ledger_layout.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -63,7 +64,7 @@ struct Usage {
 class Ledger {
  public:
   // Gives pages [first, first + count) back to the system.
-  using Discard = std::function<void(uint32_t first_page, uint32_t count)>;
+  using Discard = std::function<void(PageId first_page, uint32_t count)>;
 
   static Result<std::unique_ptr<Ledger>> attach(const LedgerOptions& options);
   Ledger(const Ledger&) = delete;
@@ -80,22 +81,22 @@ class Ledger {
   void begin(Discard discard);
 
   // A block of pages that this process holds from now on. Its index is good until it is released.
-  Result<uint32_t> allocate(uint64_t page_count, const BlockInfo& info);
+  Result<BlockId> allocate(uint64_t page_count, const BlockInfo& info);
   // Drops this process's hold; the last one to do so gives the pages back.
-  void release(uint32_t handle);
+  void release(BlockId block);
   // A block, already validated by the caller under the lock, is held by this process too, or once more: as
   // often as it is held it must be released.
-  void hold_locked(uint32_t handle);
-  bool held_by_me_locked(uint32_t handle) const;
-  bool held_by_others_locked(uint32_t handle) const;
+  void hold_locked(BlockId block);
+  bool held_by_me_locked(BlockId block) const;
+  bool held_by_others_locked(BlockId block) const;
 
   // The block's pages in order. Needs no lock while the block is held.
   template <class Each>
-  void for_each_page(uint32_t handle, Each&& each) const {
-    for (uint32_t at = handles_[handle].first_page; at != 0; at = pages_[at - 1].next) each(at - 1);
+  void for_each_page(BlockId block, Each&& each) const {
+    for (uint32_t at = record(block).first_page; at != 0; at = pages_[at - 1].next) each(PageId(at - 1));
   }
-  PageRecord& page(uint32_t index) { return pages_[index]; }
-  HandleRecord& record(uint32_t handle) { return handles_[handle]; }
+  PageRecord& page(PageId page) const { return pages_[page.value]; }
+  HandleRecord& record(BlockId block) const { return handles_[block.value]; }
   uint32_t handle_count() const { return header_->handle_count; }
 
   // Reaps the dead first, so that what it says includes nothing of theirs.
@@ -172,19 +173,19 @@ class Ledger {
   bool slot_is_alive(uint32_t slot) const;
   bool incarnation_is_alive(uint64_t incarnation) const;
   // Takes the holds of dead processes away; blocks that nobody holds any more are added to `to_scrub`.
-  void reap_locked(std::vector<uint32_t>& to_scrub);
+  void reap_locked(std::vector<BlockId>& to_scrub);
   // Clears the pages of blocks in state Scrub and frees them. Not under the lock.
-  void scrub(std::span<const uint32_t> handles);
+  void scrub(std::span<const BlockId> blocks);
   void reap();
   // Says once if somebody removed the control file: whoever joins from now on is on another machine.
   void look_after_file();
 
   Result<> allow_by_plan_locked(uint64_t page_count) const;
   std::optional<uint32_t> take_pages_locked(uint64_t wanted);
-  void free_block_locked(uint32_t handle);
-  void begin_scrub_locked(uint32_t handle, uint64_t scrubber);
-  bool drop_hold_locked(uint32_t handle, uint32_t slot);
-  bool has_committed_pages(uint32_t handle) const;
+  void free_block_locked(BlockId block);
+  void begin_scrub_locked(BlockId block, uint64_t scrubber);
+  bool drop_hold_locked(BlockId block, uint32_t slot);
+  bool has_committed_pages(BlockId block) const;
   Usage usage_locked();
   // What others are clearing at this moment, by who does it.
   struct Clearing {
@@ -224,7 +225,7 @@ class Ledger {
   uint32_t slot_ = 0;
   uint64_t incarnation_ = 0;
   Discard discard_;
-  std::map<uint32_t, uint32_t> further_holds_;  // of blocks that this process holds more than once
+  std::map<BlockId, uint32_t> further_holds_;  // of blocks that this process holds more than once
 };
 
 }  // namespace plat::device

@@ -253,8 +253,7 @@ Result<> Ledger::take_slot() {
       crash_point("slot-live");
       return {};
     }
-    std::vector<uint32_t>
-        nothing_to_scrub_yet;  // what the dead held is found again by the reap after joining
+    std::vector<BlockId> nothing_to_scrub_yet;  // what the dead held is found again by the reap after joining
     const Lock lock(*this);
     reap_locked(nothing_to_scrub_yet);
   }

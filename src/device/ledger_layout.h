@@ -23,6 +23,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "device/ids.h"
+
 namespace plat::device {
 
 inline constexpr uint64_t kLedgerMagic =
@@ -119,7 +121,7 @@ struct alignas(64) IpcRecord {
   uint64_t exporter;             // incarnation
   uint64_t offset_bytes;
   uint64_t size_bytes;
-  uint32_t handle;
+  BlockId handle;
   uint32_t handle_generation;
   uint32_t flags;
   uint32_t whitelist;  // head, index + 1
@@ -147,7 +149,9 @@ static_assert(sizeof(ProcessSlot) == 64);
 static_assert(sizeof(HandleRecord) == 128);
 static_assert(sizeof(PageRecord) == 8);
 static_assert(sizeof(WhitelistBlock) == 64);
-static_assert(std::atomic<uint64_t>::is_always_lock_free && std::is_standard_layout_v<HandleRecord>);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && std::is_standard_layout_v<HandleRecord> &&
+              std::is_standard_layout_v<IpcRecord>);
+static_assert(sizeof(HandleRecord) == 128 && sizeof(IpcRecord) == 64 && sizeof(PageRecord) == 8);
 
 struct LedgerOffsets {
   uint64_t slots, handles, pages, page_bits, handle_bits, whitelist, ipc, total;

@@ -143,8 +143,8 @@ void Ledger::rebuild_locked() {
     }
     if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) h.scrub_count += 1;
     core::set_bit(handle_bits(), handle);
-    for_each_page(handle, [&](uint32_t page) {
-      core::set_bit(page_bits(), page);
+    for_each_page(BlockId(handle), [&](PageId page) {
+      core::set_bit(page_bits(), page.value);
       h.free_pages -= 1;
     });
     for (uint32_t at = record.whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
@@ -174,7 +174,7 @@ bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
   return false;
 }
 
-void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
+void Ledger::reap_locked(std::vector<BlockId>& to_scrub) {
   uint64_t dead[kHolderWords] = {};
   std::vector<uint64_t> dead_incarnations;
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
@@ -188,8 +188,8 @@ void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
   if (!anybody_dead && header_->scrub_count == 0) return;
   for (uint32_t word = 0; word < handle_bits().size(); ++word) {
     for (uint64_t bits = handle_bits()[word]; bits != 0; bits &= bits - 1) {
-      const uint32_t handle = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-      HandleRecord& record = handles_[handle];
+      const BlockId block(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      HandleRecord& record = handles_[block.value];
       const HandleState state = record.state.load(std::memory_order_acquire);
       if (state == HandleState::Allocated && anybody_dead) {
         uint64_t left = 0;
@@ -198,9 +198,9 @@ void Ledger::reap_locked(std::vector<uint32_t>& to_scrub) {
       } else if (state != HandleState::Scrub || incarnation_is_alive(record.scrubber)) {
         continue;
       }
-      begin_scrub_locked(handle, incarnation_);
+      begin_scrub_locked(block, incarnation_);
       crash_point("reap-block");
-      to_scrub.push_back(handle);
+      to_scrub.push_back(block);
     }
   }
   if (anybody_dead) drop_keys_of_locked(dead_incarnations);
@@ -232,7 +232,7 @@ void Ledger::look_after_file() {
 void Ledger::reap() {
   if (control_path_.empty()) return;
   look_after_file();
-  std::vector<uint32_t> to_scrub;
+  std::vector<BlockId> to_scrub;
   {
     const Lock lock(*this);
     reap_locked(to_scrub);

@@ -34,11 +34,11 @@ void Exports::close(device::Bank& bank) {
   if (!closed_.insert(&bank).second) return;
   const uint64_t size_bytes = bank.ledger().capacity_bytes();
   if (os::punch_hole(bank.ledger().data_fd(), size_bytes, kPageBytes) == 0)
-    os::unmap_at(reinterpret_cast<uint64_t>(bank.page_memory(0)), size_bytes);
+    os::unmap_at(reinterpret_cast<uint64_t>(bank.page_memory(device::PageId())), size_bytes);
 }
 
 // The pages of the block one behind the other.
-Outcome<std::byte*> Exports::view_of(device::Bank& bank, uint32_t block, uint64_t size_bytes) {
+Outcome<std::byte*> Exports::view_of(device::Bank& bank, device::BlockId block, uint64_t size_bytes) {
   const uint64_t start = os::reserve_address(0, size_bytes);
   if (start == 0)
     return trouble(Cause::Full, "no addresses for {}: {}", format_bytes(size_bytes), std::strerror(errno));
@@ -48,11 +48,11 @@ Outcome<std::byte*> Exports::view_of(device::Bank& bank, uint32_t block, uint64_
   };
   std::vector<Run> runs;
   uint64_t at = 0;
-  bank.ledger().for_each_page(block, [&](uint32_t page) {
-    if (!runs.empty() && runs.back().first + runs.back().count == page)
+  bank.ledger().for_each_page(block, [&](device::PageId page) {
+    if (!runs.empty() && runs.back().first + runs.back().count == page.value)
       runs.back().count += 1;
     else
-      runs.push_back({page, 1, at});
+      runs.push_back({page.value, 1, at});
     at += kPageBytes;
   });
   for (const Run& run : runs) {
@@ -82,7 +82,7 @@ Outcome<Exports::Granted> Exports::grant(Guest guest, uint64_t share, uint64_t s
   // Now, while it can still be refused: a write of another server into memory that the machine does not have
   // would end the daemon.
   Result<> committed;
-  made.bank->ledger().for_each_page(made.block, [&](uint32_t page) {
+  made.bank->ledger().for_each_page(made.block, [&](device::PageId page) {
     if (committed) committed = made.bank->commit(page);
   });
   if (!committed) {

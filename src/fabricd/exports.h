@@ -47,14 +47,14 @@ class Exports {
   struct Import {
     Guest guest = 0;
     device::Bank* bank = nullptr;
-    uint32_t block = 0;
+    device::BlockId block;
     std::byte* view = nullptr;
     uint64_t size_bytes = 0;
     Target::Registered registered;
   };
   Outcome<device::Bank*> bank_of(uint64_t share);
   void close(device::Bank& bank);
-  static Outcome<std::byte*> view_of(device::Bank& bank, uint32_t block, uint64_t size_bytes);
+  static Outcome<std::byte*> view_of(device::Bank& bank, device::BlockId block, uint64_t size_bytes);
   static void end(Import import);
 
   device::Node& node_;

@@ -197,8 +197,8 @@ Error DeviceHeap::not_a_block(Va va) {
                  fmt::format("{:#x} lies {} bytes inside the block of {} bytes at {:#x}", va.value,
                              va - found->start, found->tag.asked_bytes, found->start.value));
   const vmm::AddressSpace& space = vmm_.space();
-  const uint32_t index = space.reservation_at(va);
-  const vmm::Reservation* range = index == vmm::kNone ? nullptr : space.reservation(index);
+  const vmm::ReservationId id = space.reservation_at(va);
+  const vmm::Reservation* range = id == vmm::ReservationId::none() ? nullptr : space.reservation(id);
   const vmm::PageEntry entry = space.entry(va);
   const bool mapped = entry.tag() == vmm::PageEntry::Mapped;
   // Not a block that another thread is freeing at this moment.

@@ -55,14 +55,14 @@ class Ipc {
   };
   struct Range {
     device::Bank* bank;
-    uint32_t block;   // of the ledger
-    uint64_t offset;  // in it
-    Va block_start;   // as in Exported
+    device::BlockId block;  // of the ledger
+    uint64_t offset;        // in it
+    Va block_start;         // as in Exported
   };
   struct Region {
     Va start;
     uint32_t bank;
-    uint32_t block;
+    device::BlockId block;
     ImportedParts* parts;
     uint32_t keys;  // that stand for part of it
   };

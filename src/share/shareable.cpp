@@ -13,6 +13,7 @@
 namespace plat::share {
 
 using device::Bank;
+using device::BlockId;
 using device::HandleRecord;
 using device::HandleState;
 using device::Ledger;
@@ -25,10 +26,10 @@ constexpr unsigned kIndexBits = 20;
 constexpr uint64_t kIndexMask = (uint64_t{1} << kIndexBits) - 1;
 constexpr uint64_t kDeviceMask = uint64_t{0xFF} << 32;
 
-uint64_t number_of(uint32_t device, uint32_t index, uint64_t random) {
-  return (random & ~(kIndexMask | kDeviceMask)) | uint64_t{device} << 32 | index;
+uint64_t number_of(uint32_t device, BlockId block, uint64_t random) {
+  return (random & ~(kIndexMask | kDeviceMask)) | uint64_t{device} << 32 | block.value;
 }
-uint32_t index_of(uint64_t number) { return static_cast<uint32_t>(number & kIndexMask); }
+BlockId block_of(uint64_t number) { return BlockId(static_cast<uint32_t>(number & kIndexMask)); }
 
 tl::unexpected<Error> unknown(uint64_t number) {
   return fail(RuleId::ShareUnknown, "shareableHandle", "{:#x} names no live export", number);
@@ -43,9 +44,9 @@ Result<Bank*> bank_of(vmm::Vmm& vmm, uint64_t number) {
 
 // Under the ledger's lock.
 HandleRecord* find_export(Ledger& ledger, uint64_t number, uint64_t fabric_key) {
-  const uint32_t index = index_of(number);
-  if (number == 0 || index >= ledger.handle_count()) return nullptr;
-  HandleRecord& record = ledger.record(index);
+  const BlockId block = block_of(number);
+  if (number == 0 || block.value >= ledger.handle_count()) return nullptr;
+  HandleRecord& record = ledger.record(block);
   const bool live = record.state.load(std::memory_order_acquire) == HandleState::Allocated;
   return live && record.share_secret == number && record.fabric_key == fabric_key ? &record : nullptr;
 }
@@ -76,7 +77,7 @@ Result<> check_flags(uint64_t flags) {
 
 Result<Share> export_share(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t flags, uint64_t fabric_key) {
   PLAT_TRY(check_flags(flags));
-  const auto enter = [&](Bank& bank, uint32_t block) {
+  const auto enter = [&](Bank& bank, BlockId block) {
     uint64_t number = 0;
     while (number >> 40 == 0) number = number_of(bank.device_number(), block, secret(vmm.node()));
     Ledger& ledger = bank.ledger();
@@ -162,7 +163,7 @@ Result<> check_import(Bank& bank, const Wanted& wanted, Warnings& warnings) {
 
 Result<vmm::PhysicalHandle> import_from(vmm::Vmm& vmm, Bank* bank, const Wanted& wanted, Warnings& warnings) {
   return vmm.import_block({.bank = bank,
-                           .block = index_of(wanted.number),
+                           .block = block_of(wanted.number),
                            .number = wanted.number,
                            .reach = wanted.device < device::kMaxDevices ? uint64_t{1} << wanted.device : 0,
                            .check = [&] { return check_import(*bank, wanted, warnings); },
@@ -185,15 +186,15 @@ Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32
   return handle;
 }
 
-Result<uint32_t> hold_export(Bank& bank, uint64_t number, uint64_t fabric_key) {
+Result<BlockId> hold_export(Bank& bank, uint64_t number, uint64_t fabric_key) {
   Ledger& ledger = bank.ledger();
   // What a process exported ends with it, also when nobody has called in since: who asks reaps.
   (void)ledger.usage();
   const Ledger::Lock lock(ledger);
   if (fabric_key == kNoFabricKey || find_export(ledger, number, fabric_key) == nullptr)
     return unknown(number);
-  ledger.hold_locked(index_of(number));
-  return index_of(number);
+  ledger.hold_locked(block_of(number));
+  return block_of(number);
 }
 
 }  // namespace plat::share

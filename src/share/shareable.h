@@ -33,8 +33,8 @@ Result<vmm::PhysicalHandle> import_handle(vmm::Vmm& vmm, uint64_t number, uint32
                                           uint64_t fabric_key = kNoFabricKey);
 
 // For the daemon of this server: holds the block of a fabric export once more, whoever may import it, and
-// gives its index in the bank's ledger.
-Result<uint32_t> hold_export(device::Bank& bank, uint64_t number, uint64_t fabric_key);
+// says which it is.
+Result<device::BlockId> hold_export(device::Bank& bank, uint64_t number, uint64_t fabric_key);
 
 // Where the memory lies that a number stands for: a physical number, or kHostBank.
 uint32_t device_of(uint64_t number);

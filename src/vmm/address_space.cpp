@@ -56,16 +56,16 @@ core::RangeAllocator& AddressSpace::window_of(uint64_t start) {
   return is_set_aside(start) || start < device::kWindowEnd ? window_ : overflow_;
 }
 
-uint32_t AddressSpace::reservation_at(Va va) const {
-  if (va.value >> core::kAddressBits != 0) return kNone;
+ReservationId AddressSpace::reservation_at(Va va) const {
+  if (va.value >> core::kAddressBits != 0) return ReservationId::none();
   const PageEntry found = entry(va);
   if (found.tag() == PageEntry::Reserved) return found.reservation();
   if (found.has_mapping()) {
     const Mapping* owner = mapping(found.mapping());
-    return owner ? owner->reservation.load(std::memory_order_acquire) : kNone;
+    return owner ? owner->reservation.load(std::memory_order_acquire) : ReservationId::none();
   }
   const uint32_t index = granules_[va.value / kGranuleBytes].load(std::memory_order_acquire);
-  return index == 0 ? kNone : index - 1;
+  return index == 0 ? ReservationId::none() : ReservationId(index - 1);
 }
 
 bool AddressSpace::covers_granule(const Reservation& range, uint64_t granule) const {
@@ -74,24 +74,23 @@ bool AddressSpace::covers_granule(const Reservation& range, uint64_t granule) co
          (granule + 1) * kGranuleBytes <= start + range.size_bytes.load(std::memory_order_relaxed);
 }
 
-PageEntry AddressSpace::vacant(uint32_t reservation_index, Va page) const {
-  return covers_granule(live_reservation(reservation_index), page.value / kGranuleBytes)
-             ? PageEntry{}
-             : PageEntry::reserved(reservation_index);
+PageEntry AddressSpace::vacant(ReservationId id, Va page) const {
+  return covers_granule(live_reservation(id), page.value / kGranuleBytes) ? PageEntry{}
+                                                                          : PageEntry::reserved(id);
 }
 
 // Writes or wipes the traces of a reservation in both tables.
-void AddressSpace::paint(uint32_t index, bool live) {
-  const Reservation& range = live_reservation(index);
+void AddressSpace::paint(ReservationId id, bool live) {
+  const Reservation& range = live_reservation(id);
   const uint64_t start = range.start.load(std::memory_order_relaxed);
   const uint64_t end = start + range.size_bytes.load(std::memory_order_relaxed);
   for (uint64_t at = start; at < end;) {
     const uint64_t granule = at / kGranuleBytes;
     if (covers_granule(range, granule)) {
-      granules_[granule].store(live ? index + 1 : 0, std::memory_order_release);
+      granules_[granule].store(live ? id.value + 1 : 0, std::memory_order_release);
       at = (granule + 1) * kGranuleBytes;
     } else {
-      store(Va{at}, live ? PageEntry::reserved(index) : PageEntry{});
+      store(Va{at}, live ? PageEntry::reserved(id) : PageEntry{});
       at += core::kPageBytes;
     }
   }
@@ -104,7 +103,7 @@ Result<uint64_t> AddressSpace::take_addresses(uint64_t size_bytes, uint64_t alig
     // Bookkeeping first, then the system: the range may hold something that is not ours.
     from_window = os::fixed_addresses_allowed() && (window_.allocate_at(expected.value, size_bytes) ||
                                                     overflow_.allocate_at(expected.value, size_bytes));
-    const bool ours_to_give = from_window || reservation_at(expected) == kNone;
+    const bool ours_to_give = from_window || reservation_at(expected) == ReservationId::none();
     if (ours_to_give && os::fixed_addresses_allowed() && os::reserve_address(expected.value, size_bytes) != 0)
       return expected.value;
     const int error = errno;
@@ -152,14 +151,14 @@ Result<uint64_t> AddressSpace::take_addresses(uint64_t size_bytes, uint64_t alig
   return start;
 }
 
-Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, Va expected) {
+Result<ReservationId> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, Va expected) {
   bool from_window = false;
   PLAT_ASSIGN(start, take_addresses(size_bytes, alignment, expected, from_window));
   const bool inside = start + size_bytes <= uint64_t{1} << core::kAddressBits;
-  const uint32_t index = inside ? reservations_.take() : kNone;
-  Reservation* range = inside ? reservations_.find(index) : nullptr;
+  const ReservationId id = inside ? ReservationId(reservations_.take()) : ReservationId::none();
+  Reservation* range = inside ? reservation(id) : nullptr;
   if (range == nullptr || !pages_.prepare(Va{start}, size_bytes)) {
-    if (range != nullptr) reservations_.give_back(index);
+    if (range != nullptr) reservations_.give_back(id.value);
     let_go(start, size_bytes);
     if (from_window) window_of(start).release(start, size_bytes);
     return fail(RuleId::OutOfAddresses, "size", "no room to keep account of {} at {:#x}",
@@ -176,26 +175,26 @@ Result<uint32_t> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, 
   range->mapping_count = 0;
   range->start.store(start, std::memory_order_relaxed);
   range->size_bytes.store(size_bytes, std::memory_order_release);
-  paint(index, true);
+  paint(id, true);
   reserved_bytes_ += size_bytes;
-  return index;
+  return id;
 }
 
-void AddressSpace::release(uint32_t index) {
-  Reservation& range = live_reservation(index);
+void AddressSpace::release(ReservationId id) {
+  Reservation& range = live_reservation(id);
   const uint64_t start = range.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = range.size_bytes.load(std::memory_order_relaxed);
-  paint(index, false);
+  paint(id, false);
   range.size_bytes.store(0, std::memory_order_release);
   let_go(start, size_bytes);
   if (range.from_window) window_of(start).release(start, size_bytes);
   reserved_bytes_ -= size_bytes;
-  reservations_.give_back(index);
+  reservations_.give_back(id.value);
 }
 
 void AddressSpace::abandon_in_child() const {
   for (uint32_t index = 0; index < reservations_.size(); ++index) {
-    const Reservation& range = live_reservation(index);
+    const Reservation& range = live_reservation(ReservationId(index));
     const uint64_t size_bytes = range.size_bytes.load(std::memory_order_acquire);
     if (size_bytes != 0) os::release_address(range.start.load(std::memory_order_relaxed), size_bytes);
   }

@@ -15,8 +15,10 @@
 #include "core/page_table.h"
 #include "core/range_allocator.h"
 #include "core/stable_array.h"
+#include "device/ids.h"
 #include "device/product.h"
 #include "vmm/broken_pages.h"
+#include "vmm/ids.h"
 
 namespace plat::vmm {
 
@@ -93,10 +95,10 @@ struct alignas(64) Mapping {
   std::atomic<uint64_t> device_access{0};  // a bit for each device, by its physical number
   std::atomic<const SubBlocks*> sub_blocks{nullptr};
   mutable std::atomic<int32_t> users{kClosing};  // copies under way; kClosing: not mapped, or being unmapped
-  std::atomic<uint32_t> reservation{0};
-  std::atomic<uint32_t> handle{0};  // of a Client mapping: index in the physical table
-  uint32_t block = 0;               // of the ledger
-  uint32_t host_pieces = 0;         // how many pieces are mapped for the host
+  std::atomic<ReservationId> reservation{};
+  std::atomic<HandleIndex> handle{};  // of a Client mapping: index in the physical table
+  device::BlockId block;              // of the ledger
+  uint32_t host_pieces = 0;           // how many pieces are mapped for the host
   std::atomic<uint16_t> bank{0};
   std::atomic<bool> host_access{false};  // the host was granted access, or owns the memory
   std::atomic<MappingKind> kind{MappingKind::Client};
@@ -113,17 +115,19 @@ struct PageEntry {
   Tag tag() const { return static_cast<Tag>(raw & 3); }
   // Here or elsewhere.
   bool has_mapping() const { return (raw & 2) != 0; }
-  uint32_t reservation() const { return static_cast<uint32_t>(raw >> 2); }
-  uint32_t page() const { return static_cast<uint32_t>(raw >> 2 & 0xFFFFFF); }
-  uint32_t mapping() const { return static_cast<uint32_t>(raw >> 26 & 0xFFFFFF); }
+  ReservationId reservation() const { return ReservationId(static_cast<uint32_t>(raw >> 2)); }
+  device::PageId page() const { return device::PageId(static_cast<uint32_t>(raw >> 2 & 0xFFFFFF)); }
+  MappingId mapping() const { return MappingId(static_cast<uint32_t>(raw >> 26 & 0xFFFFFF)); }
   uint32_t bank() const { return static_cast<uint32_t>(raw >> 50 & 0x7F); }
 
-  static PageEntry reserved(uint32_t reservation) { return {uint64_t{reservation} << 2 | Reserved}; }
-  static PageEntry mapped(uint32_t mapping, uint32_t bank, uint32_t page) {
-    return {uint64_t{bank} << 50 | uint64_t{mapping} << 26 | uint64_t{page} << 2 | Mapped};
+  static PageEntry reserved(ReservationId reservation) {
+    return {uint64_t{reservation.value} << 2 | Reserved};
+  }
+  static PageEntry mapped(MappingId mapping, uint32_t bank, device::PageId page) {
+    return {uint64_t{bank} << 50 | uint64_t{mapping.value} << 26 | uint64_t{page.value} << 2 | Mapped};
   }
   // `device` is the one that imported it; `page` counts from the beginning of the import.
-  static PageEntry remote(uint32_t mapping, uint32_t device, uint32_t page) {
+  static PageEntry remote(MappingId mapping, uint32_t device, device::PageId page) {
     return {mapped(mapping, device, page).raw | Remote};
   }
 };
@@ -143,39 +147,39 @@ class AddressSpace {
         va.value >= highest_.load(std::memory_order_relaxed)) [[likely]]
       return false;
     return (va.value >= device::kWindowStart && va.value < kOverflowEnd) || is_set_aside(va.value) ||
-           reservation_at(va) != kNone;
+           reservation_at(va) != ReservationId::none();
   }
   // Tells address spaces apart in what threads remember.
   uint64_t serial() const { return serial_; }
-  // kNone when the address belongs to no reservation.
-  uint32_t reservation_at(Va va) const;
-  const Reservation* reservation(uint32_t index) const { return reservations_.find(index); }
-  const Mapping* mapping(uint32_t index) const { return mappings_.find(index); }
+  // None when the address belongs to no reservation.
+  ReservationId reservation_at(Va va) const;
+  const Reservation* reservation(ReservationId id) const { return reservations_.find(id.value); }
+  const Mapping* mapping(MappingId id) const { return mappings_.find(id.value); }
 
   const BrokenPages& broken() const { return broken_; }
 
   // Writers.
   BrokenPages& broken() { return broken_; }
-  Reservation* reservation(uint32_t index) { return reservations_.find(index); }
-  Mapping* mapping(uint32_t index) { return mappings_.find(index); }
+  Reservation* reservation(ReservationId id) { return reservations_.find(id.value); }
+  Mapping* mapping(MappingId id) { return mappings_.find(id.value); }
 
   // Of an index that is known to be taken.
-  const Reservation& live_reservation(uint32_t index) const { return reservations_.at(index); }
-  const Mapping& live_mapping(uint32_t index) const { return mappings_.at(index); }
-  Reservation& live_reservation(uint32_t index) { return reservations_.at(index); }
-  Mapping& live_mapping(uint32_t index) { return mappings_.at(index); }
+  const Reservation& live_reservation(ReservationId id) const { return reservations_.at(id.value); }
+  const Mapping& live_mapping(MappingId id) const { return mappings_.at(id.value); }
+  Reservation& live_reservation(ReservationId id) { return reservations_.at(id.value); }
+  Mapping& live_mapping(MappingId id) { return mappings_.at(id.value); }
   // `expected` 0: anywhere at the alignment. The size is in whole pages.
-  Result<uint32_t> reserve(uint64_t size_bytes, uint64_t alignment, Va expected);
-  void release(uint32_t index);
+  Result<ReservationId> reserve(uint64_t size_bytes, uint64_t alignment, Va expected);
+  void release(ReservationId id);
   void abandon_in_child() const;
 
-  uint32_t take_mapping() { return mappings_.take(); }
-  void give_back_mapping(uint32_t index) { mappings_.give_back(index); }
-  static bool is_full(uint32_t mapping_index) { return mapping_index >= kMappingLimit; }
+  MappingId take_mapping() { return MappingId(mappings_.take()); }
+  void give_back_mapping(MappingId id) { mappings_.give_back(id.value); }
+  static bool is_full(MappingId id) { return id.value >= kMappingLimit; }
   void store(Va page, PageEntry entry) { pages_.store(page, entry.raw); }
   bool prepare(Va start, uint64_t size_bytes) { return pages_.prepare(start, size_bytes); }
   // What an unmapped page of the reservation looks like.
-  PageEntry vacant(uint32_t reservation, Va page) const;
+  PageEntry vacant(ReservationId reservation, Va page) const;
 
   uint64_t reserved_bytes() const { return reserved_bytes_; }
   uint32_t mapping_count() const { return mappings_.live(); }
@@ -196,7 +200,7 @@ class AddressSpace {
   core::RangeAllocator& window_of(uint64_t start);
   void widen(uint64_t start, uint64_t size_bytes);
   bool covers_granule(const Reservation& range, uint64_t granule) const;
-  void paint(uint32_t index, bool live);
+  void paint(ReservationId id, bool live);
 
   core::PageTable pages_;
   std::unique_ptr<std::atomic<uint32_t>[]> granules_;  // reservation + 1, where it covers the whole granule

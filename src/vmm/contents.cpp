@@ -14,7 +14,7 @@ using core::kPageBytes;
 
 namespace {
 
-bool may_hold_bytes(const device::Bank& bank, uint32_t page) {
+bool may_hold_bytes(const device::Bank& bank, device::PageId page) {
   return bank.is_committed(page) || bank.is_exposed(page);
 }
 
@@ -24,15 +24,15 @@ std::vector<Vmm::OwnBlock> Vmm::own_blocks() {
   const std::lock_guard lock(mutex_);
   std::set<OwnBlock> blocks;
   for (uint32_t index = 0; index < space_.mapping_slots(); ++index) {
-    const Mapping& mapping = space_.live_mapping(index);
+    const Mapping& mapping = space_.live_mapping(MappingId(index));
     const PageEntry entry = space_.entry(Va{mapping.start.load(std::memory_order_relaxed)});
     const bool live = mapping.size_bytes.load(std::memory_order_relaxed) != 0 &&
-                      entry.tag() == PageEntry::Mapped && entry.mapping() == index;
+                      entry.tag() == PageEntry::Mapped && entry.mapping() == MappingId(index);
     if (live && entry.bank() < device::kMaxDevices &&
         mapping.kind.load(std::memory_order_relaxed) == MappingKind::Region)
       blocks.insert({entry.bank(), mapping.block});
   }
-  handles_.for_each_live([&](uint32_t, const Physical& physical) {
+  handles_.for_each_live([&](HandleIndex, const Physical& physical) {
     if (!physical.remote && !physical.imported && physical.bank->device_number() < device::kMaxDevices)
       blocks.insert({physical.bank->device_number(), physical.block});
   });
@@ -45,7 +45,7 @@ Result<Contents> Contents::save(Vmm& vmm) {
   for (const auto& [number, index] : owned) {
     device::Bank& bank = *vmm.node().open_bank(number);
     bank.ledger().for_each_page(
-        index, [&](uint32_t page) { needed += may_hold_bytes(bank, page) ? kPageBytes : 0; });
+        index, [&](device::PageId page) { needed += may_hold_bytes(bank, page) ? kPageBytes : 0; });
   }
   const os::Headroom room = os::headroom();
   const uint64_t kept_back = vmm.node().config().keep_back_bytes;
@@ -57,7 +57,7 @@ Result<Contents> Contents::save(Vmm& vmm) {
   for (const auto& [number, index] : owned) {
     device::Bank& bank = *vmm.node().open_bank(number);
     Block block{number, index, bank.ledger().record(index).generation, {}};
-    bank.ledger().for_each_page(index, [&](uint32_t page) {
+    bank.ledger().for_each_page(index, [&](device::PageId page) {
       Page saved{page, nullptr};
       if (may_hold_bytes(bank, page)) {
         saved.bytes = std::make_unique_for_overwrite<std::byte[]>(kPageBytes);

@@ -22,13 +22,13 @@ class Contents {
 
  private:
   struct Page {
-    uint32_t number;
+    device::PageId number;
     std::unique_ptr<std::byte[]> bytes;  // none: it was never written
   };
   struct Block {
     uint32_t bank;
-    uint32_t index;       // of the bank's ledger
-    uint32_t generation;  // of that place
+    device::BlockId index;  // of the bank's ledger
+    uint32_t generation;    // of that place
     std::vector<Page> pages;
   };
   std::vector<Block> blocks_;

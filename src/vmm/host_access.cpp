@@ -119,8 +119,8 @@ void explain_shortage(const Vmm& vmm, const Reservation& range, uint64_t address
 
 void explain(const Vmm& vmm, int signal, uint64_t address, const void* context) {
   const AddressSpace& space = vmm.space();
-  const uint32_t index = space.reservation_at(Va{address});
-  const Reservation* range = index == kNone ? nullptr : space.reservation(index);
+  const ReservationId id = space.reservation_at(Va{address});
+  const Reservation* range = id == ReservationId::none() ? nullptr : space.reservation(id);
   if (signal == SIGBUS) return range == nullptr ? void() : explain_shortage(vmm, *range, address);
   // Addresses are used again: what lives there now comes before what was there once.
   const FindFreed find = find_freed_block.load(std::memory_order_acquire);

@@ -25,8 +25,8 @@ std::string bank_name(uint32_t bank) {
 }  // namespace
 
 Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical& physical) {
-  const uint32_t index = space_.reservation_at(start);
-  Reservation* range = index == kNone ? nullptr : space_.reservation(index);
+  const ReservationId id = space_.reservation_at(start);
+  Reservation* range = id == ReservationId::none() ? nullptr : space_.reservation(id);
   if (range == nullptr) return fail(RuleId::MapOutside, "virPtr", "{:#x} is in no reservation", start.value);
   if (range->internal)
     return fail(RuleId::MapKind, "virPtr", "{:#x} lies in a block of another call that starts at {:#x}",
@@ -56,7 +56,7 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
   }
   PLAT_TRY(report::check_soft(size_bytes == physical.size_bytes, RuleId::MapPart, "size",
                               "size is {} bytes, the handle has {}", size_bytes, physical.size_bytes));
-  if (range->cross_server) return Target{index, range};
+  if (range->cross_server) return Target{id, range};
   if (range->page_bytes != 0 && range->page_bytes != page_bytes)
     return fail(RuleId::MapPageType, "handle", "the reservation at {:#x} has pages of {}, the handle of {}",
                 range_start, format_bytes(range->page_bytes), format_bytes(page_bytes));
@@ -77,7 +77,7 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
                               "the reservation at {:#x} was made with flags {}, the handle with "
                               "memAttr {}",
                               range_start, range->huge_page_flag ? 1 : 0, static_cast<int>(attribute)));
-  return Target{index, range};
+  return Target{id, range};
 }
 
 Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle handle, bool grant_owner) {
@@ -109,17 +109,17 @@ Result<> Vmm::map(Va start, uint64_t size_bytes, uint64_t offset, PhysicalHandle
   return {};
 }
 
-Result<uint32_t> Vmm::new_mapping() {
+Result<MappingId> Vmm::new_mapping() {
   const bool room = space_.mapping_count() < node_.config().mapping_limit;
-  const uint32_t index = room ? space_.take_mapping() : kNone;
-  if (room && !space_.is_full(index) && space_.mapping(index) != nullptr) return index;
+  const MappingId id = room ? space_.take_mapping() : MappingId::none();
+  if (room && !space_.is_full(id) && space_.mapping(id) != nullptr) return id;
   return fail(RuleId::OutOfHandles, "virPtr", "this process has {} mappings", space_.mapping_count());
 }
 
 // Writes the mapping and its page entries.
-Result<uint32_t> Vmm::install(const NewMapping& wanted) {
-  PLAT_ASSIGN(mapping_index, new_mapping());
-  Mapping* mapping = space_.mapping(mapping_index);
+Result<MappingId> Vmm::install(const NewMapping& wanted) {
+  PLAT_ASSIGN(id, new_mapping());
+  Mapping* mapping = space_.mapping(id);
   const uint32_t number = wanted.bank.device_number();
   const bool on_host = number == kHostBank;
   const uint64_t devices = wanted.granted | (on_host ? 0 : uint64_t{1} << number);
@@ -136,14 +136,13 @@ Result<uint32_t> Vmm::install(const NewMapping& wanted) {
   mapping->host_pieces = 0;
   if (on_host ? wanted.grant_owner : node_.config().host_access) {
     if (const auto exposed = expose_to_host(*mapping); !exposed) {
-      space_.give_back_mapping(mapping_index);
+      space_.give_back_mapping(id);
       return forward(exposed.error());
     }
   }
   uint64_t offset = 0;
-  wanted.bank.ledger().for_each_page(wanted.block, [&](uint32_t page) {
-    if (offset < wanted.size_bytes)
-      space_.store(wanted.start + offset, PageEntry::mapped(mapping_index, number, page));
+  wanted.bank.ledger().for_each_page(wanted.block, [&](device::PageId page) {
+    if (offset < wanted.size_bytes) space_.store(wanted.start + offset, PageEntry::mapped(id, number, page));
     offset += kPageBytes;
   });
   if (fault::armed() && !on_host && wanted.kind != MappingKind::Imported && fault::take_break() &&
@@ -153,14 +152,14 @@ Result<uint32_t> Vmm::install(const NewMapping& wanted) {
   // Last: whoever is let in may remember the whole mapping, and go to any of its pages without a second look.
   mapping->users.store(0, std::memory_order_release);
   space_.live_reservation(wanted.reservation).mapping_count += 1;
-  return mapping_index;
+  return id;
 }
 
 // The same for memory of another server: the entries lead to no pages, so that copies look twice.
-Result<> Vmm::install_remote(Va start, uint64_t size_bytes, uint32_t reservation, const Physical& physical,
-                             uint32_t handle_index, bool grant_owner) {
-  PLAT_ASSIGN(mapping_index, new_mapping());
-  Mapping& mapping = space_.live_mapping(mapping_index);
+Result<> Vmm::install_remote(Va start, uint64_t size_bytes, ReservationId reservation,
+                             const Physical& physical, HandleIndex handle, bool grant_owner) {
+  PLAT_ASSIGN(id, new_mapping());
+  Mapping& mapping = space_.live_mapping(id);
   const uint32_t device = physical.remote_device;
   mapping.start.store(start.value, std::memory_order_relaxed);
   mapping.size_bytes.store(size_bytes, std::memory_order_relaxed);
@@ -170,12 +169,12 @@ Result<> Vmm::install_remote(Va start, uint64_t size_bytes, uint32_t reservation
   mapping.sub_blocks.store(nullptr, std::memory_order_relaxed);
   mapping.kind.store(MappingKind::Client, std::memory_order_relaxed);
   mapping.reservation.store(reservation, std::memory_order_relaxed);
-  mapping.handle.store(handle_index, std::memory_order_relaxed);
-  mapping.block = 0;
+  mapping.handle.store(handle, std::memory_order_relaxed);
+  mapping.block = {};
   mapping.host_pieces = 0;
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
     space_.store(start + at,
-                 PageEntry::remote(mapping_index, device, static_cast<uint32_t>(at / kPageBytes)));
+                 PageEntry::remote(id, device, device::PageId(static_cast<uint32_t>(at / kPageBytes))));
   mapping.users.store(0, std::memory_order_release);
   space_.reservation(reservation)->mapping_count += 1;
   return {};
@@ -193,13 +192,13 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
   };
   std::vector<Run> runs;
   uint64_t offset = 0;
-  ledger.for_each_page(mapping.block, [&](uint32_t page) {
+  ledger.for_each_page(mapping.block, [&](device::PageId page) {
     if (offset >= size_bytes) return;
     bank->expose(page);
-    if (!runs.empty() && runs.back().first_page + runs.back().pages == page)
+    if (!runs.empty() && runs.back().first_page + runs.back().pages == page.value)
       runs.back().pages += 1;
     else
-      runs.push_back({page, 1, offset});
+      runs.push_back({page.value, 1, offset});
     offset += kPageBytes;
   });
   if (host_mappings_ + runs.size() > host_mapping_limit_)
@@ -210,9 +209,10 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
   for (const Run& run : runs) {
     const uint64_t bytes = run.pages * kPageBytes;
     const int error =
-        file_is_ours ? os::map_at(start + run.offset, bytes, ledger.data_fd(), run.first_page * kPageBytes)
-                     : os::map_copy_at(start + run.offset, bytes,
-                                       bank->page_memory(static_cast<uint32_t>(run.first_page)));
+        file_is_ours
+            ? os::map_at(start + run.offset, bytes, ledger.data_fd(), run.first_page * kPageBytes)
+            : os::map_copy_at(start + run.offset, bytes,
+                              bank->page_memory(device::PageId(static_cast<uint32_t>(run.first_page))));
     if (error == 0) continue;
     os::unmap_at(start, size_bytes);
     return fail(RuleId::HostMappings, "virPtr", "the system refused to map {} at {:#x}: {}",
@@ -224,8 +224,8 @@ Result<> Vmm::expose_to_host(Mapping& mapping) {
 }
 
 // Takes the mapping down, unless a copy is using it.
-Result<> Vmm::uninstall(uint32_t mapping_index) {
-  Mapping& mapping = space_.live_mapping(mapping_index);
+Result<> Vmm::uninstall(MappingId id) {
+  Mapping& mapping = space_.live_mapping(id);
   const uint64_t start = mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
   int32_t nobody = 0;
@@ -238,7 +238,7 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
     return fail(RuleId::UnmapBusy, "virPtr", "{} copies are using the mapping of {} bytes at {:#x}", users,
                 size_bytes, start);
   }
-  const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
+  const ReservationId reservation = mapping.reservation.load(std::memory_order_relaxed);
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
     space_.store(Va{start + at}, space_.vacant(reservation, Va{start + at}));
   if (space_.broken().any()) space_.broken().remove(Va{start}, size_bytes);
@@ -248,7 +248,7 @@ Result<> Vmm::uninstall(uint32_t mapping_index) {
   }
   mapping.size_bytes.store(0, std::memory_order_release);
   space_.reservation(reservation)->mapping_count -= 1;
-  space_.give_back_mapping(mapping_index);
+  space_.give_back_mapping(id);
   return {};
 }
 
@@ -269,7 +269,7 @@ Result<> Vmm::unmap(Va start) {
 Result<Vmm::Leftover> Vmm::unmap_locked(Va start) {
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(start);
-  if (!is_aligned(start.value, kPageBytes) || space_.reservation_at(start) == kNone)
+  if (!is_aligned(start.value, kPageBytes) || space_.reservation_at(start) == ReservationId::none())
     return fail(RuleId::UnmapUnknownAddress, "virPtr", "{:#x} is {}", start.value,
                 is_aligned(start.value, kPageBytes) ? "in no reservation" : "not aligned to 2 MiB");
   if (!entry.has_mapping())
@@ -282,7 +282,7 @@ Result<Vmm::Leftover> Vmm::unmap_locked(Va start) {
   if (mapping_start != start.value)
     return fail(RuleId::UnmapUnknown, "virPtr", "{:#x} lies {} bytes inside the mapping at {:#x}",
                 start.value, start.value - mapping_start, mapping_start);
-  const uint32_t handle = mapping.handle.load(std::memory_order_relaxed);
+  const HandleIndex handle = mapping.handle.load(std::memory_order_relaxed);
   PLAT_TRY(uninstall(entry.mapping()));
   return drop_reference(handle);
 }
@@ -369,7 +369,7 @@ Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
     if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
         mapping->start.load(std::memory_order_relaxed) != source.value)
       return fail(RuleId::AccessRange, "virPtrSrc", "{:#x} is not the start of a mapping", source.value);
-    const uint32_t index = mapping->handle.load(std::memory_order_relaxed);
+    const HandleIndex index = mapping->handle.load(std::memory_order_relaxed);
     handles_.at(index).references += 1;  // for as long as it takes to map it
     handle = handles_.handle_of(index);
   }
@@ -390,7 +390,7 @@ Result<Vmm::Region> Vmm::create_region(const RegionRequest& request) {
   return region;
 }
 
-Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, uint32_t block) {
+Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, device::BlockId block) {
   PLAT_ASSIGN(bank, node_.bank(request.bank));
   const std::lock_guard lock(mutex_);
   PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, request.expected));
@@ -421,7 +421,7 @@ Result<> Vmm::destroy_region(Va start) {
     const std::lock_guard lock(mutex_);
     const PageEntry entry = space_.entry(start);
     const Mapping& mapping = space_.live_mapping(entry.mapping());
-    const uint32_t reservation = mapping.reservation.load(std::memory_order_relaxed);
+    const ReservationId reservation = mapping.reservation.load(std::memory_order_relaxed);
     leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block, nullptr};
     PLAT_TRY(uninstall(entry.mapping()));
     space_.release(reservation);

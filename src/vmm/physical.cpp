@@ -42,33 +42,32 @@ bool asks_normal_pages(aclrtMemAttr attribute) {
          attribute == ACL_DDR_MEM_P2P_NORMAL || attribute == ACL_MEM_P2P_NORMAL;
 }
 
-Physical* PhysicalTable::add(PhysicalHandle& handle, uint32_t& index) {
+Physical* PhysicalTable::add(PhysicalHandle& handle) {
   const core::Handle taken = table_.take();
   if (!taken) return nullptr;
-  index = taken.index;
   handle = encode(taken);
-  Physical& entry = at(index);
+  Physical& entry = table_.at(taken.index);
   entry = Physical{};
   entry.references = 1;
   return &entry;
 }
 
-Result<uint32_t> PhysicalTable::find(PhysicalHandle handle, std::string_view parameter) {
+Result<HandleIndex> PhysicalTable::find(PhysicalHandle handle, std::string_view parameter) {
   const core::Handle wanted{static_cast<uint32_t>(handle.value >> kIndexShift),
                             static_cast<uint32_t>(handle.value >> kGenerationShift)};
   if ((handle.value & kTagMask) != kHandleTag || !table_.handle_at(wanted.index))
     return fail(RuleId::HandleStale, parameter, "{:#x} is no handle of this process", handle.value);
   if (!table_.is_live(wanted))
     return fail(RuleId::HandleStale, parameter, "handle {:#x} was freed", handle.value);
-  return wanted.index;
+  return HandleIndex(wanted.index);
 }
 
-PhysicalHandle PhysicalTable::handle_of(uint32_t index) { return encode(table_.handle_at(index)); }
+PhysicalHandle PhysicalTable::handle_of(HandleIndex index) { return encode(table_.handle_at(index.value)); }
 
-uint32_t PhysicalTable::find_import(const device::Bank* bank, uint32_t block, uint64_t reach) {
-  uint32_t found = UINT32_MAX;
-  for_each_live([&](uint32_t index, const Physical& entry) {
-    if (found == UINT32_MAX && entry.imported && entry.bank == bank && entry.block == block &&
+HandleIndex PhysicalTable::find_import(const device::Bank* bank, device::BlockId block, uint64_t reach) {
+  HandleIndex found = HandleIndex::none();
+  for_each_live([&](HandleIndex index, const Physical& entry) {
+    if (found == HandleIndex::none() && entry.imported && entry.bank == bank && entry.block == block &&
         entry.extra_access == reach)
       found = index;
   });

@@ -10,6 +10,7 @@
 #include "core/generation_table.h"
 #include "device/bank.h"
 #include "device/node.h"
+#include "vmm/ids.h"
 #include "vmm/remote.h"
 
 namespace plat::vmm {
@@ -26,7 +27,7 @@ struct Physical {
   uint32_t references = 0;      // create, import, retain: one each; every mapping one more
   uint32_t map_references = 0;  // those of mappings
   device::Bank* bank = nullptr;
-  uint32_t block = 0;  // of the bank's ledger
+  device::BlockId block;  // of the bank's ledger
   // Instead of bank and block: memory of another server, and the device (physical number) that imported it.
   std::shared_ptr<const Remote> remote;
   uint32_t remote_device = 0;
@@ -48,19 +49,20 @@ inline uint32_t home_of(const Physical& physical) {
 class PhysicalTable {
  public:
   // A fresh entry with one reference, or nullptr when the table is full.
-  Physical* add(PhysicalHandle& handle, uint32_t& index);
-  Result<uint32_t> find(PhysicalHandle handle, std::string_view parameter);
-  Physical& at(uint32_t index) { return table_.at(index); }
-  const Physical& at(uint32_t index) const { return table_.at(index); }
-  PhysicalHandle handle_of(uint32_t index);
-  void remove(uint32_t index) { table_.give_back(table_.handle_at(index)); }
-  // The entry by which the devices `reach` import a block, if there is one; UINT32_MAX otherwise.
-  uint32_t find_import(const device::Bank* bank, uint32_t block, uint64_t reach);
+  Physical* add(PhysicalHandle& handle);
+  Result<HandleIndex> find(PhysicalHandle handle, std::string_view parameter);
+  Physical& at(HandleIndex index) { return table_.at(index.value); }
+  const Physical& at(HandleIndex index) const { return table_.at(index.value); }
+  PhysicalHandle handle_of(HandleIndex index);
+  void remove(HandleIndex index) { table_.give_back(table_.handle_at(index.value)); }
+  // The entry by which the devices `reach` import a block, if there is one; none otherwise.
+  HandleIndex find_import(const device::Bank* bank, device::BlockId block, uint64_t reach);
   uint32_t size() const { return table_.size(); }
   // visit(index, physical)
   template <class Visit>
   void for_each_live(Visit&& visit) {
-    table_.for_each_live([&](core::Handle handle, Physical& physical) { visit(handle.index, physical); });
+    table_.for_each_live(
+        [&](core::Handle handle, Physical& physical) { visit(HandleIndex(handle.index), physical); });
   }
 
  private:

@@ -29,7 +29,7 @@ Result<> Vmm::repair(uint32_t bank, std::span<const Va> pages) {
                   node_.logical_id(bank), page.value);
   device::Bank& memory = *node_.open_bank(bank);
   for (const Va page : pages) {
-    const uint32_t number = space_.entry(page).page();
+    const device::PageId number = space_.entry(page).page();
     // Nobody reads or writes it: a page that is broken cannot be pinned.
     if (memory.is_committed(number)) std::memset(memory.page_memory(number), 0, core::kPageBytes);
     space_.broken().remove(page, core::kPageBytes);

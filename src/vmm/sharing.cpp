@@ -8,8 +8,7 @@ namespace plat::vmm {
 
 Result<Vmm::NewHandle> Vmm::new_handle() {
   NewHandle made{};
-  uint32_t index = 0;
-  made.physical = handles_.add(made.handle, index);
+  made.physical = handles_.add(made.handle);
   if (made.physical == nullptr)
     return fail(RuleId::OutOfHandles, "handle", "this process has {} handles", handles_.size());
   return made;
@@ -39,10 +38,10 @@ Result<PhysicalHandle> Vmm::import_block(const Import& import) {
   const device::Ledger::Lock ledger_lock(ledger);
   PLAT_TRY(import.check());
   // Only who holds the block already can have imported it before; the search is long.
-  const uint32_t known = ledger.held_by_me_locked(import.block)
-                             ? handles_.find_import(import.bank, import.block, import.reach)
-                             : kNone;
-  if (known != kNone) {
+  const HandleIndex known = ledger.held_by_me_locked(import.block)
+                                ? handles_.find_import(import.bank, import.block, import.reach)
+                                : HandleIndex::none();
+  if (known != HandleIndex::none()) {
     PLAT_TRY(import.again(handles_.handle_of(known)));
     handles_.at(known).references += 1;
     return handles_.handle_of(known);

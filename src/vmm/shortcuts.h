@@ -61,7 +61,7 @@ class Shortcuts {
       if (known->mapping->life.load(std::memory_order_relaxed) != known->life ||
           known->tag->load(std::memory_order_relaxed) != known->tag_value) [[unlikely]]
         return;
-      const uint32_t page = space.entry(va).page();
+      const device::PageId page = space.entry(va).page();
       if (known->bank->is_committed(page)) [[likely]]
         memory_ = known->bank->page_memory(page) + offset;
     }

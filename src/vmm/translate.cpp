@@ -62,8 +62,8 @@ Result<> check_allocation(const Mapping& mapping, Va start, Va at, Va end, const
 }  // namespace
 
 std::string describe(const AddressSpace& space, Va va) {
-  const uint32_t index = space.reservation_at(va);
-  const Reservation* range = index == kNone ? nullptr : space.reservation(index);
+  const ReservationId id = space.reservation_at(va);
+  const Reservation* range = id == ReservationId::none() ? nullptr : space.reservation(id);
   if (range == nullptr) return "no device memory";
   const uint64_t range_start = range->start.load(std::memory_order_acquire);
   const uint64_t range_size = range->size_bytes.load(std::memory_order_acquire);

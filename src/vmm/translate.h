@@ -42,7 +42,7 @@ class PinnedRange {
   // One page's part of the range, found at `at`, which lies inside.
   struct Piece {
     uint32_t bank = 0;
-    uint32_t page = 0;
+    device::PageId page;
     uint64_t offset = 0;  // inside the page
     uint64_t size_bytes = 0;
   };
@@ -123,7 +123,7 @@ class PagePin {
 
   explicit operator bool() const { return entry_.tag() == PageEntry::Mapped; }
   uint32_t bank() const { return entry_.bank(); }
-  uint32_t page() const { return entry_.page(); }
+  device::PageId page() const { return entry_.page(); }
   const Mapping& mapping() const { return *mapping_; }
   // The block around the range, where the mapping is cut into blocks.
   const SubBlocks::Block* block() const { return block_ ? &*block_ : nullptr; }

@@ -68,8 +68,8 @@ Result<Va> Vmm::reserve_cross_server(uint64_t size_bytes, Va expected) {
 
 Result<> Vmm::release(Va start) {
   const std::lock_guard lock(mutex_);
-  const uint32_t index = space_.reservation_at(start);
-  const Reservation* range = index == kNone ? nullptr : space_.reservation(index);
+  const ReservationId id = space_.reservation_at(start);
+  const Reservation* range = id == ReservationId::none() ? nullptr : space_.reservation(id);
   if (range == nullptr || range->internal)
     return fail(RuleId::ReleaseUnknown, "virPtr", "{:#x} is {}", start.value,
                 range == nullptr ? "in no reservation" : "memory of another kind");
@@ -81,7 +81,7 @@ Result<> Vmm::release(Va start) {
     return fail(RuleId::ReleaseMapped, "virPtr", "{} mapping(s) are left in the reservation of {} at {:#x}",
                 range->mapping_count, format_bytes(range->size_bytes.load(std::memory_order_relaxed)),
                 start.value);
-  space_.release(index);
+  space_.release(id);
   return {};
 }
 
@@ -147,18 +147,18 @@ void Vmm::withdraw_number(Physical& physical) {
 }
 
 // A mapping let go of its handle. mutex_ is held.
-Vmm::Leftover Vmm::drop_reference(uint32_t handle_index) {
-  Physical& physical = handles_.at(handle_index);
+Vmm::Leftover Vmm::drop_reference(HandleIndex index) {
+  Physical& physical = handles_.at(index);
   physical.map_references -= 1;
   physical.references -= 1;
   if (physical.references > 0) return {};
-  return remove_handle(handle_index);
+  return remove_handle(index);
 }
 
-Vmm::Leftover Vmm::remove_handle(uint32_t handle_index) {
-  Physical& physical = handles_.at(handle_index);
+Vmm::Leftover Vmm::remove_handle(HandleIndex index) {
+  Physical& physical = handles_.at(index);
   Leftover leftover{physical.bank, physical.block, std::move(physical.remote)};
-  handles_.remove(handle_index);
+  handles_.remove(index);
   return leftover;
 }
 
@@ -195,7 +195,7 @@ Result<PhysicalHandle> Vmm::retain(Va start) {
   const std::lock_guard lock(mutex_);
   const PageEntry entry = space_.entry(start);
   const Mapping* mapping = entry.has_mapping() ? space_.mapping(entry.mapping()) : nullptr;
-  if (mapping == nullptr && space_.reservation_at(start) != kNone)
+  if (mapping == nullptr && space_.reservation_at(start) != ReservationId::none())
     return fail(RuleId::RetainUnmapped, "virPtr", "{:#x} is reserved, and nothing is mapped there",
                 start.value);
   if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client)
@@ -205,7 +205,7 @@ Result<PhysicalHandle> Vmm::retain(Va start) {
   if (mapping_start != start.value && report::generation() == rules::Generation::V2)
     return fail(RuleId::RetainStart, "virPtr", "{:#x} lies {} bytes inside the mapping at {:#x}", start.value,
                 start.value - mapping_start, mapping_start);
-  const uint32_t index = mapping->handle.load(std::memory_order_relaxed);
+  const HandleIndex index = mapping->handle.load(std::memory_order_relaxed);
   handles_.at(index).references += 1;
   return handles_.handle_of(index);
 }

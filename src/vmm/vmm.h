@@ -60,7 +60,7 @@ class Vmm {
   // Blocks of device memory that this process took itself, mapped or not, each once.
   struct OwnBlock {
     uint32_t bank;
-    uint32_t index;  // of the bank's ledger
+    device::BlockId index;  // of the bank's ledger
     friend auto operator<=>(const OwnBlock&, const OwnBlock&) = default;
   };
   std::vector<OwnBlock> own_blocks();
@@ -89,14 +89,14 @@ class Vmm {
     uint64_t size_bytes;
     uint64_t page_bytes;
   };
-  using EnterExport = std::function<uint64_t(device::Bank& bank, uint32_t block)>;
+  using EnterExport = std::function<uint64_t(device::Bank& bank, device::BlockId block)>;
   Result<Export> export_block(PhysicalHandle handle, const EnterExport& enter);
 
   // A handle on a block that another handle, of whatever process, was exported from. The functions are called
   // while nothing changes, here and in the bank's ledger.
   struct Import {
     device::Bank* bank;
-    uint32_t block;                   // of the bank's ledger
+    device::BlockId block;            // of the bank's ledger
     uint64_t number;                  // of the export
     uint64_t reach = 0;               // devices that use it, besides the owner
     std::function<Result<>()> check;  // whether the block is what is wanted, and may be had
@@ -119,7 +119,7 @@ class Vmm {
   struct Region {
     Va start;
     uint64_t size_bytes = 0;
-    uint32_t mapping = 0;
+    MappingId mapping;
   };
   struct RegionRequest {
     uint64_t size_bytes = 0;  // whole pages
@@ -133,7 +133,7 @@ class Vmm {
   Result<Region> create_region(const RegionRequest& request);
   // A region over a block that this process already holds (an import); takes over the hold, keeps it on
   // failure.
-  Result<Region> map_region(const RegionRequest& request, uint32_t block);
+  Result<Region> map_region(const RegionRequest& request, device::BlockId block);
   // Fails (UnmapBusy) while a copy uses it.
   Result<> destroy_region(Va start);
 
@@ -141,12 +141,12 @@ class Vmm {
   // A block whose pages are to be given back once mutex_ is free: that may take long.
   struct Leftover {
     device::Bank* bank = nullptr;
-    uint32_t block = 0;
+    device::BlockId block;
     std::shared_ptr<const Remote> remote;
     void give_back();
   };
   struct Target {  // of a mapping, resolved and checked
-    uint32_t reservation;
+    ReservationId reservation;
     Reservation* range;
   };
   Result<Target> check_map(Va start, uint64_t size_bytes, const Physical& physical);
@@ -154,25 +154,25 @@ class Vmm {
   struct NewMapping {
     Va start;
     uint64_t size_bytes;
-    uint32_t reservation;
+    ReservationId reservation;
     device::Bank& bank;
-    uint32_t block;  // of the bank's ledger
+    device::BlockId block;  // of the bank's ledger
     MappingKind kind = MappingKind::Client;
-    uint32_t handle = kNone;  // of a Client mapping
-    bool grant_owner = true;  // the bank's device, or the host, may use it
-    uint64_t granted = 0;     // and these devices, if the owner may
+    HandleIndex handle = HandleIndex::none();  // of a Client mapping
+    bool grant_owner = true;                   // the bank's device, or the host, may use it
+    uint64_t granted = 0;                      // and these devices, if the owner may
     const SubBlocks* sub_blocks = nullptr;
   };
-  // Its index. What can still fail leaves nothing behind.
-  Result<uint32_t> install(const NewMapping& wanted);
-  Result<> install_remote(Va start, uint64_t size_bytes, uint32_t reservation, const Physical& physical,
-                          uint32_t handle_index, bool grant_owner);
-  Result<uint32_t> new_mapping();
-  Result<> uninstall(uint32_t mapping_index);
+  // What can still fail leaves nothing behind.
+  Result<MappingId> install(const NewMapping& wanted);
+  Result<> install_remote(Va start, uint64_t size_bytes, ReservationId reservation, const Physical& physical,
+                          HandleIndex handle, bool grant_owner);
+  Result<MappingId> new_mapping();
+  Result<> uninstall(MappingId id);
   Result<Leftover> unmap_locked(Va start);
   Result<> expose_to_host(Mapping& mapping);
-  Leftover drop_reference(uint32_t handle_index);
-  Leftover remove_handle(uint32_t handle_index);
+  Leftover drop_reference(HandleIndex index);
+  Leftover remove_handle(HandleIndex index);
   static void withdraw_number(Physical& physical);
   // A fresh entry of handles_ with one reference.
   struct NewHandle {

@@ -43,7 +43,7 @@ class Victim {
     options_.capacity_bytes = kCapacity;
     options_.product = "a2";
     ledger_ = std::move(*device::Ledger::attach(options_));
-    ledger_->begin([](uint32_t, uint32_t) {});
+    ledger_->begin([](device::PageId, uint32_t) {});
     for (const uint64_t pages : {1, 2, 3}) blocks_.push_back(*ledger_->allocate(pages, {}));
     {
       const device::Ledger::Lock lock(*ledger_);
@@ -116,7 +116,7 @@ class Victim {
   std::string directory_;
   device::LedgerOptions options_;
   std::unique_ptr<device::Ledger> ledger_;
-  std::vector<uint32_t> blocks_;
+  std::vector<device::BlockId> blocks_;
   int fd_ = -1;
   std::vector<uint8_t> whole_;
   std::vector<std::pair<uint64_t, size_t>> changed_;

@@ -356,7 +356,7 @@ TEST_F(InterleavedMapping, OpenBeforeItsLastPageIsNoticed) {
   const auto open_early = [&](const void*, uint64_t value) {
     const vmm::PageEntry entry{value};
     const bool is_entry = value >> 50 == 0 && value >> 26 != 0 && entry.tag() == vmm::PageEntry::Mapped;
-    if (is_entry && entry.mapping() < space.mapping_slots())
+    if (is_entry && entry.mapping().value < space.mapping_slots())
       space.live_mapping(entry.mapping()).users.store(0);
     return value;
   };

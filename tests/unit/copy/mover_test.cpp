@@ -49,7 +49,7 @@ TEST(Mover, NeverWrittenMemoryReadsAsZerosAndTakesNothing) {
   EXPECT_EQ(std::accumulate(back.begin(), back.end(), 0), 0);
   auto& ledger = (*tiny.node.bank(0))->ledger();
   for (uint32_t page = 0; page < ledger.page_count(); ++page)
-    EXPECT_EQ(ledger.page(page).committed.load(), device::PageState::Nothing);
+    EXPECT_EQ(ledger.page(device::PageId(page)).committed.load(), device::PageState::Nothing);
 }
 
 TEST(Mover, LargeCopiesOverScatteredPages) {

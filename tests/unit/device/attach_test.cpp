@@ -102,7 +102,7 @@ TEST_F(Attaching, RemovingTheControlFileOfALivingMachineIsToldOnce) {
   report::configure(config);
   const auto ledger = Ledger::attach(options_);
   ASSERT_TRUE(ledger);
-  (*ledger)->begin([](uint32_t, uint32_t) {});
+  (*ledger)->begin([](PageId, uint32_t) {});
   EXPECT_EQ((*ledger)->usage().free_bytes, 64_MiB);
   EXPECT_FALSE(std::filesystem::exists(config.log_file));
   std::filesystem::remove(options_.control_path);

@@ -27,9 +27,9 @@ TEST(Clearing, MemoryThatAStoppedProcessClearsIsNotFreeAndTheMessageSaysWhoHasIt
   const pid_t child = fork();
   if (child == 0) {
     auto ledger = join();
-    ledger->begin([](uint32_t, uint32_t) { raise(SIGSTOP); });
-    const uint32_t block = *ledger->allocate(30, {});
-    ledger->for_each_page(block, [&](uint32_t page) { ledger->page(page).committed = PageState::Taken; });
+    ledger->begin([](PageId, uint32_t) { raise(SIGSTOP); });
+    const BlockId block = *ledger->allocate(30, {});
+    ledger->for_each_page(block, [&](PageId page) { ledger->page(page).committed = PageState::Taken; });
     ledger->release(block);
     pause();
   }
@@ -38,7 +38,7 @@ TEST(Clearing, MemoryThatAStoppedProcessClearsIsNotFreeAndTheMessageSaysWhoHasIt
   ASSERT_TRUE(WIFSTOPPED(status));
 
   auto ledger = join();
-  ledger->begin([](uint32_t, uint32_t) {});
+  ledger->begin([](PageId, uint32_t) {});
   EXPECT_EQ(ledger->usage().free_bytes, 4_MiB);
   const auto refused = ledger->allocate(10, {});
   ASSERT_FALSE(refused);

@@ -18,7 +18,7 @@ std::unique_ptr<Ledger> private_ledger(uint64_t capacity_bytes) {
   options.product = "a2";
   auto ledger = Ledger::attach(options);
   EXPECT_TRUE(ledger) << ledger.error().detail;
-  (*ledger)->begin([](uint32_t, uint32_t) {});
+  (*ledger)->begin([](PageId, uint32_t) {});
   return std::move(*ledger);
 }
 
@@ -35,7 +35,7 @@ TEST(Ledger, ChargesWholePagesAndGivesThemBack) {
   ASSERT_TRUE(block);
   EXPECT_EQ(ledger->usage().free_bytes, 58_MiB);
   unsigned pages = 0;
-  ledger->for_each_page(*block, [&](uint32_t) { ++pages; });
+  ledger->for_each_page(*block, [&](PageId) { ++pages; });
   EXPECT_EQ(pages, 3u);
   ledger->release(*block);
   EXPECT_EQ(ledger->usage().free_bytes, 64_MiB);
@@ -74,7 +74,7 @@ TEST(Ledger, SaysWhatWasAskedHoweverMuchItIs) {
 
 TEST(Ledger, ScatteredPagesSatisfyALargeRequest) {
   auto ledger = private_ledger(16_MiB);
-  std::vector<uint32_t> blocks;
+  std::vector<BlockId> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(*ledger->allocate(1, {}));
   for (int i = 0; i < 8; i += 2) ledger->release(blocks[static_cast<size_t>(i)]);
   EXPECT_TRUE(ledger->allocate(4, {}));
@@ -84,7 +84,7 @@ TEST(Ledger, ScatteredPagesSatisfyALargeRequest) {
 
 TEST(Ledger, WhitelistHoldsManyPids) {
   auto ledger = private_ledger(8_MiB);
-  const uint32_t block = *ledger->allocate(1, {});
+  const BlockId block = *ledger->allocate(1, {});
   std::vector<int32_t> pids;
   for (int32_t pid = 1; pid <= 65535; ++pid) pids.push_back(pid);
   {
@@ -95,7 +95,7 @@ TEST(Ledger, WhitelistHoldsManyPids) {
     EXPECT_FALSE(ledger->is_whitelisted_locked(ledger->record(block).whitelist, 65536));
   }
   ledger->release(block);
-  const uint32_t next = *ledger->allocate(1, {});
+  const BlockId next = *ledger->allocate(1, {});
   const Ledger::Lock lock(*ledger);
   EXPECT_FALSE(ledger->is_whitelisted_locked(ledger->record(next).whitelist, 1));
   EXPECT_TRUE(ledger->add_to_whitelist_locked(ledger->record(next).whitelist, pids));
@@ -105,7 +105,7 @@ TEST(Ledger, WhitelistHoldsManyPids) {
 TEST(Ledger, AccountingIsExactUnderRandomUse) {
   auto ledger = private_ledger(256_MiB);
   std::mt19937_64 random(7);
-  std::vector<std::pair<uint32_t, uint32_t>> live;
+  std::vector<std::pair<BlockId, uint32_t>> live;
   uint64_t pages_held = 0;
   for (int step = 0; step < 4000; ++step) {
     if (live.empty() || random() % 2 == 0) {

@@ -86,7 +86,7 @@ TEST_F(Observing, ADamagedControlFileIsToldAndTakesNoMemory) {
 
 TEST_F(Observing, SaysTheSameAsTheLedger) {
   auto ledger = join();
-  const uint32_t block = *ledger->allocate(3, {});
+  const BlockId block = *ledger->allocate(3, {});
   Observation seen = observe(path_);
   ASSERT_EQ(seen.state, ObserveState::Live);
   EXPECT_EQ(seen.view.product, "a2");
@@ -148,7 +148,7 @@ TEST_F(Observing, TakesNoLock) {
 // Changes go on all the time: what is said to be of one moment adds up.
 TEST_F(Observing, ACopyOfOneMomentAddsUpWhileOthersAllocate) {
   auto ledger = join();
-  ledger->begin([](uint32_t, uint32_t) {});
+  ledger->begin([](PageId, uint32_t) {});
   std::atomic<bool> done{false};
   std::thread worker([&] {
     while (!done) {

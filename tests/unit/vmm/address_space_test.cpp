@@ -31,14 +31,14 @@ uint64_t some_size(std::mt19937_64& random) {
 
 TEST(AddressSpace, AgreesWithAListOfReservations) {
   auto space = std::make_unique<AddressSpace>();
-  std::map<uint64_t, std::pair<uint64_t, uint32_t>> live;  // start -> size, index
+  std::map<uint64_t, std::pair<uint64_t, ReservationId>> live;  // start -> size, index
   std::mt19937_64 random(17);
   uint64_t reserved = 0;
   const auto wanted = [&](uint64_t address) {
     auto next = live.upper_bound(address);
-    if (next == live.begin()) return kNone;
+    if (next == live.begin()) return ReservationId::none();
     --next;
-    return address - next->first < next->second.first ? next->second.second : kNone;
+    return address - next->first < next->second.first ? next->second.second : ReservationId::none();
   };
   const auto look = [&](uint64_t address) {
     ASSERT_EQ(space->reservation_at(Va{address}), wanted(address)) << std::hex << address;
@@ -51,8 +51,8 @@ TEST(AddressSpace, AgreesWithAListOfReservations) {
       ASSERT_TRUE(index) << index.error().detail;
       const uint64_t start = space->reservation(*index)->start.load();
       ASSERT_EQ(start % alignment, 0u);
-      ASSERT_EQ(wanted(start), kNone);
-      ASSERT_EQ(wanted(start + size - 1), kNone);
+      ASSERT_EQ(wanted(start), ReservationId::none());
+      ASSERT_EQ(wanted(start + size - 1), ReservationId::none());
       live[start] = {size, *index};
       reserved += size;
     } else {
@@ -80,36 +80,37 @@ TEST(AddressSpace, AgreesWithAListOfReservations) {
 }
 
 // Takes what install() does: the mapping first, then its pages.
-void map(AddressSpace& space, uint32_t reservation, Va start, uint64_t pages, uint16_t bank) {
-  const uint32_t index = space.take_mapping();
-  Mapping& mapping = *space.mapping(index);
+void map(AddressSpace& space, ReservationId reservation, Va start, uint64_t pages, uint16_t bank) {
+  const MappingId id = space.take_mapping();
+  Mapping& mapping = *space.mapping(id);
   mapping.start.store(start.value, std::memory_order_relaxed);
   mapping.size_bytes.store(pages * kPage, std::memory_order_relaxed);
   mapping.bank.store(bank, std::memory_order_relaxed);
   mapping.reservation.store(reservation, std::memory_order_relaxed);
   for (uint64_t page = 0; page < pages; ++page)
-    space.store(start + page * kPage, PageEntry::mapped(index, bank, static_cast<uint32_t>(page)));
+    space.store(start + page * kPage,
+                PageEntry::mapped(id, bank, device::PageId(static_cast<uint32_t>(page))));
 }
 
-void unmap(AddressSpace& space, uint32_t reservation, Va start) {
-  const uint32_t index = space.entry(start).mapping();
-  Mapping& mapping = *space.mapping(index);
+void unmap(AddressSpace& space, ReservationId reservation, Va start) {
+  const MappingId id = space.entry(start).mapping();
+  Mapping& mapping = *space.mapping(id);
   const uint64_t size = mapping.size_bytes.load(std::memory_order_relaxed);
   for (uint64_t at = 0; at < size; at += kPage)
     space.store(start + at, space.vacant(reservation, start + at));
   mapping.size_bytes.store(0, std::memory_order_release);
-  space.give_back_mapping(index);
+  space.give_back_mapping(id);
 }
 
 TEST(AddressSpace, EntriesKeepWhatIsPutIntoThem) {
-  const PageEntry mapped = PageEntry::mapped(0xABCDEF, 64, 0xFEDCBA);
+  const PageEntry mapped = PageEntry::mapped(MappingId(0xABCDEF), 64, device::PageId(0xFEDCBA));
   EXPECT_EQ(mapped.tag(), PageEntry::Mapped);
-  EXPECT_EQ(mapped.mapping(), 0xABCDEFu);
+  EXPECT_EQ(mapped.mapping().value, 0xABCDEFu);
   EXPECT_EQ(mapped.bank(), 64u);
-  EXPECT_EQ(mapped.page(), 0xFEDCBAu);
-  const PageEntry reserved = PageEntry::reserved(16'777'215);
+  EXPECT_EQ(mapped.page().value, 0xFEDCBAu);
+  const PageEntry reserved = PageEntry::reserved(ReservationId(16'777'215));
   EXPECT_EQ(reserved.tag(), PageEntry::Reserved);
-  EXPECT_EQ(reserved.reservation(), 16'777'215u);
+  EXPECT_EQ(reserved.reservation().value, 16'777'215u);
   EXPECT_EQ(PageEntry{}.tag(), PageEntry::Nothing);
 }
 
@@ -121,7 +122,7 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
 #endif
   auto space = std::make_unique<AddressSpace>();
   constexpr uint64_t kPages = 1024;  // 2 GiB: both tables answer for parts of it
-  const uint32_t fixed = *space->reserve(kPages * kPage, 1_GiB, Va{0});
+  const ReservationId fixed = *space->reserve(kPages * kPage, 1_GiB, Va{0});
   const Va base{space->reservation(fixed)->start.load()};
   std::atomic<bool> done{false};
   std::atomic<uint64_t> seen{0};
@@ -150,7 +151,7 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
   for (int round = 0; round < kRounds || seen == 0; ++round) {
     for (uint64_t page = 0; page < kPages; page += 64)
       map(*space, fixed, base + page * kPage, 1 + random() % 64, 5);
-    const uint32_t other = *space->reserve(some_size(random), kPage, Va{0});
+    const ReservationId other = *space->reserve(some_size(random), kPage, Va{0});
     for (uint64_t page = 0; page < kPages; page += 64) unmap(*space, fixed, base + page * kPage);
     space->release(other);
   }

@@ -19,8 +19,8 @@ struct Sharing : ::testing::Test {
     return tiny.vmm.create(2 * core::kPageBytes, prop).value_or(PhysicalHandle{});
   }
   Result<Vmm::Export> export_it(PhysicalHandle handle) {
-    return tiny.vmm.export_block(handle, [&](device::Bank&, uint32_t number) {
-      block = number;
+    return tiny.vmm.export_block(handle, [&](device::Bank&, device::BlockId id) {
+      block = id;
       ++entered;
       return kNumber;
     });
@@ -36,7 +36,7 @@ struct Sharing : ::testing::Test {
 
   plat::testing::TinyDevice tiny;
   PhysicalHandle own = create();
-  uint32_t block = 0;
+  device::BlockId block;
   int entered = 0;
 };
 
