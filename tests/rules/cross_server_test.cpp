@@ -76,8 +76,9 @@ TEST(CrossServer, TakesAllMemorySideBySide) {
           EXPECT_OK(aclrtMemset(start, 64, 5, 64));
           aclrtPtrAttributes attributes{};
           EXPECT_OK(aclrtPointerGetAttributes(start, &attributes));
-          if (attributes.location.type == ACL_MEM_LOCATION_TYPE_DEVICE)
+          if (attributes.location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
             EXPECT_EQ(attributes.pageSize, piece.page);
+          }
         }
         EXPECT_EQ(aclrtReleaseMemAddress(va), 507899);
         for (const Piece& piece : pieces) EXPECT_OK(aclrtUnmapMem(offset(va, piece.offset)));

@@ -69,7 +69,9 @@ TEST(NotifyWakes, EveryStreamAndEveryThread) {
         EXPECT_OK(aclrtWaitAndResetNotify(notifies[own], waited, 0));
         EXPECT_OK(aclrtWaitAndResetNotify(notifies[kThreads + own], alone, 0));
         ask(kThreads + own);
-        if (turn % 4 == 0) EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(waited, 1), 507046);
+        if (turn % 4 == 0) {
+          EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(waited, 1), 507046);
+        }
         ask(own);
         EXPECT_OK(aclrtSynchronizeStream(waited));
         while (turn % 2 == 0 && !is_done(alone)) std::this_thread::yield();

@@ -148,7 +148,8 @@ std::string shortened(const std::string& name, size_t most) {
     left_out = depth == 0 ? 0 : left_out + 1;
     if (c == '(' || c == '<') ++depth;
   }
-  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+  if (text.size() > most) text.replace(most - 3, std::string::npos, "...");
+  return text;
 }
 
 }  // namespace
