@@ -54,19 +54,19 @@ void MemoryBook::copy_written(uint64_t target, uint64_t source, uint64_t size, u
 
 void MemoryBook::reduce_written(uint64_t target, uint64_t source, uint64_t size) {
   if (is_opaque(source)) return;
+  // Collected first: both ranges may be of one block.
+  std::vector<std::pair<uint64_t, uint64_t>> holes;
   uint64_t known = source;
-  const auto unknown_until = [&](uint64_t next) {
-    if (next <= known) return;
-    for_each_storage(target + (known - source), next - known,
+  for_each_written(source, size, [&](uint64_t start, uint64_t end, uint64_t) {
+    if (start > known) holes.emplace_back(known - source, start - known);
+    known = end;
+  });
+  if (source + size > known) holes.emplace_back(known - source, source + size - known);
+  for (const auto& [from, bytes] : holes)
+    for_each_storage(target + from, bytes,
                      [&](const Object& holder, uint64_t offset, uint64_t, uint64_t length) {
                        at(holder.id).written.erase(offset, offset + length);
                      });
-  };
-  for_each_written(source, size, [&](uint64_t start, uint64_t end, uint64_t) {
-    unknown_until(start);
-    known = end;
-  });
-  unknown_until(source + size);
 }
 
 // With the object goes what is known only about it.
