@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "os/file.h"
+#include "os/process.h"
 
 namespace plat::device {
 
@@ -37,7 +38,9 @@ class ManagedNotes {
  public:
   static constexpr size_t kBlocksMax = 256;  // more are not told
 
-  // Makes the file when there is something to tell for the first time. Without one nobody is told.
+  // Makes the file, before there is something to tell for the first time. Without one nobody is told.
+  void prepare();
+  // Takes no memory: a block is there, or gone, whatever becomes of the notes.
   void tell(std::span<const ManagedNote> blocks);
   // After fork: gives up the file, and nothing else.
   void abandon_in_child() { file_ = {}; }
@@ -49,6 +52,7 @@ class ManagedNotes {
   struct Layout;
 
   os::Fd file_;
+  os::ProcessIdentity self_;
 };
 
 }  // namespace plat::device

@@ -2,6 +2,7 @@
 #include "malloc/managed_heap.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -53,6 +54,7 @@ Result<Va> ManagedHeap::allocate(uint64_t size_bytes) {
                 format_bytes(size_bytes), format_bytes(kManagedBytes));
   const uint64_t size = align_up(size_bytes, kManagedPageBytes);
   const std::lock_guard lock(mutex_);
+  notes_.prepare();
   const auto place = window_.allocate(size, kManagedPageBytes);
   if (!place)
     return fail(RuleId::ManagedRoom, "size",
@@ -138,12 +140,13 @@ device::ManagedNote ManagedHeap::note_of(uint64_t start, const Block& block) {
 
 // mutex_ is held.
 void ManagedHeap::tell() {
-  std::vector<device::ManagedNote> all;
+  std::array<device::ManagedNote, device::ManagedNotes::kBlocksMax> all;
+  size_t count = 0;
   for (const auto& [start, block] : blocks_) {
-    if (all.size() == device::ManagedNotes::kBlocksMax) break;
-    all.push_back(block.note);
+    if (count == all.size()) break;
+    all[count++] = block.note;
   }
-  notes_.tell(all);
+  notes_.tell(std::span(all).first(count));
 }
 
 void ManagedHeap::note_change(Va start) {

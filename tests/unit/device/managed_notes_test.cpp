@@ -14,7 +14,9 @@ ManagedNote note(uint64_t start) { return {start, 4096, 0, {1, 3}, {}, 5, 1}; }
 TEST(ManagedNotes, AreFoundByTheProcess) {
   EXPECT_TRUE(ManagedNotes::of(getpid()).empty());
   ManagedNotes notes;
-  notes.tell({});
+  notes.tell(std::vector{note(1 << 21)});
+  EXPECT_TRUE(ManagedNotes::of(getpid()).empty()) << "there is no file yet";
+  notes.prepare();
   EXPECT_TRUE(ManagedNotes::of(getpid()).empty());
   const std::vector<ManagedNote> told{note(1 << 21), note(1 << 22)};
   notes.tell(told);
@@ -27,6 +29,7 @@ TEST(ManagedNotes, AreFoundByTheProcess) {
 
 TEST(ManagedNotes, OfManyBlocksTellTheFirst) {
   ManagedNotes notes;
+  notes.prepare();
   std::vector<ManagedNote> told;
   for (uint64_t i = 0; i < 2 * ManagedNotes::kBlocksMax; ++i) told.push_back(note(i << 21));
   notes.tell(told);
@@ -36,6 +39,7 @@ TEST(ManagedNotes, OfManyBlocksTellTheFirst) {
 
 TEST(ManagedNotes, OfAParentAreNotThoseOfItsChild) {
   ManagedNotes notes;
+  notes.prepare();
   notes.tell(std::vector{note(1 << 21)});
   const pid_t child = fork();
   if (child == 0)
@@ -46,7 +50,12 @@ TEST(ManagedNotes, OfAParentAreNotThoseOfItsChild) {
 }
 
 TEST(ManagedNotes, AreGoneWithTheirOwner) {
-  { ManagedNotes().tell(std::vector{note(1 << 21)}); }
+  {
+    ManagedNotes notes;
+    notes.prepare();
+    notes.tell(std::vector{note(1 << 21)});
+    EXPECT_EQ(ManagedNotes::of(getpid()).size(), 1u);
+  }
   EXPECT_TRUE(ManagedNotes::of(getpid()).empty());
 }
 
