@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -199,10 +200,14 @@ std::vector<int> numbers_of(const std::string& path) {
   struct stat wanted {};
   EXPECT_EQ(stat(path.c_str(), &wanted), 0);
   std::vector<int> numbers;
-  for (int fd = 3; fd < 1024; ++fd)
+  for (int fd = 3; fd < 1024; ++fd) {
+    // By name: another thread may be opening the number at this moment.
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     if (struct stat info{};
-        fstat(fd, &info) == 0 && info.st_dev == wanted.st_dev && info.st_ino == wanted.st_ino)
+        stat(name, &info) == 0 && info.st_dev == wanted.st_dev && info.st_ino == wanted.st_ino)
       numbers.push_back(fd);
+  }
   return numbers;
 }
 
