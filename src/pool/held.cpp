@@ -35,8 +35,10 @@ void Zone::list_held(const Space& space, uint32_t tail, std::vector<HeldRange>& 
       out.back().add({bytes, 0, PartState::kFree});
     else if (spans_ == nullptr)
       out.back().add({bytes, asked(id), PartState::kLive});
-    else
-      list_slots(spans_->at(space.small->entry(space.offset_of(start)).span()), space, tail, out.back());
+    else if (const auto entry = space.small->entry(space.offset_of(start)))
+      list_slots(spans_->at(entry.span()), space, tail, out.back());
+    else  // taken by a thread that is about to cut it into blocks
+      out.back().add({bytes, 0, PartState::kFree});
   }
 }
 
