@@ -11,11 +11,7 @@ using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::stream::StreamId;
 
-namespace {
-
-StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
-
-}  // namespace
+namespace {}  // namespace
 
 extern "C" {
 
@@ -24,13 +20,15 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
   return entry("aclrtLaunchCallback", [&](Runtime& runtime) -> Result<> {
     if (blockType != ACL_CALLBACK_BLOCK && blockType != ACL_CALLBACK_NO_BLOCK)
       return fail(RuleId::ArgEnum, "blockType", "blockType is {}", static_cast<int>(blockType));
-    return runtime.streams.launch_callback(id_of(stream), fn, userData, blockType == ACL_CALLBACK_BLOCK);
+    return runtime.streams.launch_callback(stream::id_of<StreamId>(stream), fn, userData,
+                                           blockType == ACL_CALLBACK_BLOCK);
   });
 }
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return entry("aclrtSubscribeReport",
-               [&](Runtime& runtime) { return runtime.streams.subscribe(threadId, id_of(stream)); });
+  return entry("aclrtSubscribeReport", [&](Runtime& runtime) {
+    return runtime.streams.subscribe(threadId, stream::id_of<StreamId>(stream));
+  });
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
@@ -41,13 +39,14 @@ aclError aclrtProcessReport(int32_t timeout) {
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return entry("aclrtUnSubscribeReport",
-               [&](Runtime& runtime) { return runtime.streams.unsubscribe(threadId, id_of(stream)); });
+  return entry("aclrtUnSubscribeReport", [&](Runtime& runtime) {
+    return runtime.streams.unsubscribe(threadId, stream::id_of<StreamId>(stream));
+  });
 }
 
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
   return entry("aclrtLaunchHostFunc", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(runtime.streams.launch_host_function(id_of(stream), fn, args));
+    PLAT_TRY(runtime.streams.launch_host_function(stream::id_of<StreamId>(stream), fn, args));
     return {};
   });
 }

@@ -14,9 +14,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-NotifyId id_of(aclrtCntNotify notify) { return stream::id_of<NotifyId>(notify); }
-StreamId stream_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
-
 // Whatever else is wrong, products that have none say so first.
 Result<> want_counting(const Runtime& runtime) {
   if (runtime.node.product().counting_notifies) return {};
@@ -73,9 +70,10 @@ aclError aclrtCntNotifyRecord(aclrtCntNotify cntNotify, aclrtStream stream, aclr
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(info, "info"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_TRY(runtime.streams.check_notify(id_of(cntNotify), true));
+    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(cntNotify), true));
     PLAT_ASSIGN(change, change_of(info->mode));
-    return runtime.streams.record_notify(id_of(cntNotify), true, stream_of(stream), change, info->value);
+    return runtime.streams.record_notify(stream::id_of<NotifyId>(cntNotify), true,
+                                         stream::id_of<StreamId>(stream), change, info->value);
   });
 }
 
@@ -85,9 +83,10 @@ aclError aclrtCntNotifyWaitWithTimeout(aclrtCntNotify cntNotify, aclrtStream str
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(info, "info"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_TRY(runtime.streams.check_notify(id_of(cntNotify), true));
+    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(cntNotify), true));
     PLAT_ASSIGN(wish, wish_of(info->mode));
-    return runtime.streams.wait_notify(id_of(cntNotify), true, stream_of(stream),
+    return runtime.streams.wait_notify(stream::id_of<NotifyId>(cntNotify), true,
+                                       stream::id_of<StreamId>(stream),
                                        {wish, info->isClear != 0, info->value}, info->timeout);
   });
 }
@@ -96,7 +95,8 @@ aclError aclrtCntNotifyReset(aclrtCntNotify cntNotify, aclrtStream stream) {
   return entry("aclrtCntNotifyReset", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want_counting(runtime));
-    return runtime.streams.record_notify(id_of(cntNotify), true, stream_of(stream), Notify::Change::Set, 0);
+    return runtime.streams.record_notify(stream::id_of<NotifyId>(cntNotify), true,
+                                         stream::id_of<StreamId>(stream), Notify::Change::Set, 0);
   });
 }
 
@@ -105,7 +105,7 @@ aclError aclrtCntNotifyGetId(aclrtCntNotify cntNotify, uint32_t* notifyId) {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(notifyId, "notifyId"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_ASSIGN(number, runtime.streams.notify_number(id_of(cntNotify), true));
+    PLAT_ASSIGN(number, runtime.streams.notify_number(stream::id_of<NotifyId>(cntNotify), true));
     *notifyId = number;
     return {};
   });
@@ -115,7 +115,7 @@ aclError aclrtCntNotifyDestroy(aclrtCntNotify cntNotify) {
   return entry("aclrtCntNotifyDestroy", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want_counting(runtime));
-    return runtime.streams.destroy_notify(id_of(cntNotify), true);
+    return runtime.streams.destroy_notify(stream::id_of<NotifyId>(cntNotify), true);
   });
 }
 

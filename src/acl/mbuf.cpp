@@ -13,7 +13,7 @@ using plat::malloc::Mbufs;
 
 namespace {
 
-Mbufs::Handle handle_of(const aclrtMbuf buffer) { return reinterpret_cast<Mbufs::Handle>(buffer); }
+Mbufs::Handle buffer_of(const aclrtMbuf buffer) { return reinterpret_cast<Mbufs::Handle>(buffer); }
 aclrtMbuf opaque(Mbufs::Handle handle) { return reinterpret_cast<aclrtMbuf>(handle); }
 
 // The buffers, where the product has them. Arguments are judged before.
@@ -49,7 +49,7 @@ aclError aclrtFreeBuf(aclrtMbuf buf) {
   return entry("aclrtFreeBuf", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(buf, "buf"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    return buffers->free(handle_of(buf));
+    return buffers->free(buffer_of(buf));
   });
 }
 
@@ -57,7 +57,7 @@ aclError aclrtSetBufDataLen(aclrtMbuf buf, size_t len) {
   return entry("aclrtSetBufDataLen", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(buf, "buf"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    return buffers->set_length(handle_of(buf), len);
+    return buffers->set_length(buffer_of(buf), len);
   });
 }
 
@@ -66,7 +66,7 @@ aclError aclrtGetBufDataLen(aclrtMbuf buf, size_t* len) {
     PLAT_TRY(want(buf, "buf"));
     PLAT_TRY(want(len, "len"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    PLAT_ASSIGN(length, buffers->length(handle_of(buf)));
+    PLAT_ASSIGN(length, buffers->length(buffer_of(buf)));
     *len = length;
     return {};
   });
@@ -78,7 +78,7 @@ aclError aclrtGetBufData(const aclrtMbuf buf, void** dataPtr, size_t* size) {
     PLAT_TRY(want(dataPtr, "dataPtr"));
     PLAT_TRY(want(size, "size"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    PLAT_ASSIGN(data, buffers->data(handle_of(buf)));
+    PLAT_ASSIGN(data, buffers->data(buffer_of(buf)));
     *dataPtr = data.start;
     *size = data.size_bytes;
     return {};
@@ -91,7 +91,7 @@ aclError aclrtGetBufUserData(const aclrtMbuf buf, void* dataPtr, size_t size, si
     PLAT_TRY(want(buf, "buf"));
     PLAT_TRY(want(dataPtr, "dataPtr"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    return buffers->read_user(handle_of(buf), {static_cast<std::byte*>(dataPtr), size}, offset);
+    return buffers->read_user(buffer_of(buf), {static_cast<std::byte*>(dataPtr), size}, offset);
   });
 }
 
@@ -101,7 +101,7 @@ aclError aclrtSetBufUserData(aclrtMbuf buf, const void* dataPtr, size_t size, si
     PLAT_TRY(want(buf, "buf"));
     PLAT_TRY(want(dataPtr, "dataPtr"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    return buffers->write_user(handle_of(buf), {static_cast<const std::byte*>(dataPtr), size}, offset);
+    return buffers->write_user(buffer_of(buf), {static_cast<const std::byte*>(dataPtr), size}, offset);
   });
 }
 
@@ -110,7 +110,7 @@ aclError aclrtCopyBufRef(const aclrtMbuf buf, aclrtMbuf* newBuf) {
     PLAT_TRY(want(buf, "buf"));
     PLAT_TRY(want(newBuf, "newBuf"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    PLAT_ASSIGN(made, buffers->copy_reference(handle_of(buf)));
+    PLAT_ASSIGN(made, buffers->copy_reference(buffer_of(buf)));
     *newBuf = opaque(made);
     return {};
   });
@@ -121,7 +121,7 @@ aclError aclrtAppendBufChain(aclrtMbuf headBuf, aclrtMbuf buf) {
     PLAT_TRY(want(headBuf, "headBuf"));
     PLAT_TRY(want(buf, "buf"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    return buffers->append(handle_of(headBuf), handle_of(buf));
+    return buffers->append(buffer_of(headBuf), buffer_of(buf));
   });
 }
 
@@ -130,7 +130,7 @@ aclError aclrtGetBufChainNum(aclrtMbuf headBuf, uint32_t* num) {
     PLAT_TRY(want(headBuf, "headBuf"));
     PLAT_TRY(want(num, "num"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    PLAT_ASSIGN(all, buffers->chain(handle_of(headBuf)));
+    PLAT_ASSIGN(all, buffers->chain(buffer_of(headBuf)));
     *num = static_cast<uint32_t>(all.size());
     return {};
   });
@@ -141,7 +141,7 @@ aclError aclrtGetBufFromChain(aclrtMbuf headBuf, uint32_t index, aclrtMbuf* buf)
     PLAT_TRY(want(headBuf, "headBuf"));
     PLAT_TRY(want(buf, "buf"));
     PLAT_ASSIGN(buffers, buffers_of(runtime));
-    PLAT_ASSIGN(all, buffers->chain(handle_of(headBuf)));
+    PLAT_ASSIGN(all, buffers->chain(buffer_of(headBuf)));
     if (index >= all.size())
       return fail(RuleId::MbufRange, "index", "index is {}, the chain has {} buffers", index, all.size());
     *buf = opaque(all[index]);

@@ -13,7 +13,7 @@ using plat::acl::want;
 
 namespace {
 
-uint64_t handle_of(aclrtMemPool pool) { return va_of(pool).value; }
+uint64_t pool_of(aclrtMemPool pool) { return va_of(pool).value; }
 
 Result<> check_properties(const aclrtMemPoolProps& props) {
   const bool zeros =
@@ -48,18 +48,18 @@ aclError aclrtMemPoolCreate(aclrtMemPool* memPool, const aclrtMemPoolProps* pool
 aclError aclrtMemPoolDestroy(const aclrtMemPool memPool) {
   return entry("aclrtMemPoolDestroy", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(memPool, "memPool"));
-    return runtime.pools.destroy(handle_of(memPool), runtime.streams);
+    return runtime.pools.destroy(pool_of(memPool), runtime.streams);
   });
 }
 
 aclError aclrtMemPoolSetAttr(aclrtMemPool memPool, aclrtMemPoolAttr attr, void* value) {
   return entry("aclrtMemPoolSetAttr",
-               [&](Runtime& runtime) { return runtime.pools.set(handle_of(memPool), attr, value); });
+               [&](Runtime& runtime) { return runtime.pools.set(pool_of(memPool), attr, value); });
 }
 
 aclError aclrtMemPoolGetAttr(aclrtMemPool memPool, aclrtMemPoolAttr attr, void* value) {
   return entry("aclrtMemPoolGetAttr",
-               [&](Runtime& runtime) { return runtime.pools.get(handle_of(memPool), attr, value); });
+               [&](Runtime& runtime) { return runtime.pools.get(pool_of(memPool), attr, value); });
 }
 
 aclError aclrtMemPoolMallocAsync(void** ptr, size_t size, aclrtMemPool memPool, aclrtStream stream) {
@@ -69,7 +69,7 @@ aclError aclrtMemPoolMallocAsync(void** ptr, size_t size, aclrtMemPool memPool, 
     PLAT_TRY(want(stream, "stream"));
     if (size == 0) return {};
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
-    PLAT_ASSIGN(start, runtime.pools.allocate(handle_of(memPool), size, queue.streams, queue.stream));
+    PLAT_ASSIGN(start, runtime.pools.allocate(pool_of(memPool), size, queue.streams, queue.stream));
     *ptr = pointer_of(start);
     return {};
   });
@@ -86,7 +86,7 @@ aclError aclrtMemPoolFreeAsync(void* ptr, aclrtStream stream) {
 aclError aclrtMemPoolTrimTo(aclrtMemPool memPool, size_t minBytesToKeep) {
   return entry("aclrtMemPoolTrimTo", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(memPool, "memPool"));
-    return runtime.pools.trim(handle_of(memPool), minBytesToKeep, runtime.streams);
+    return runtime.pools.trim(pool_of(memPool), minBytesToKeep, runtime.streams);
   });
 }
 

@@ -19,9 +19,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-NotifyId id_of(aclrtNotify notify) { return stream::id_of<NotifyId>(notify); }
-StreamId stream_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
-
 Result<> want_feature(bool there, const Runtime& runtime, const char* what) {
   if (there) return {};
   return fail(RuleId::ProductSupport, "", "{} has no {}", runtime.node.product().soc_name, what);
@@ -55,21 +52,23 @@ aclError aclrtCreateNotify(aclrtNotify* notify, uint64_t flag) {
 aclError aclrtDestroyNotify(aclrtNotify notify) {
   return entry("aclrtDestroyNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.destroy_notify(id_of(notify), false);
+    return runtime.streams.destroy_notify(stream::id_of<NotifyId>(notify), false);
   });
 }
 
 aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
   return entry("aclrtRecordNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.record_notify(id_of(notify), false, stream_of(stream), Notify::Change::Set, 1);
+    return runtime.streams.record_notify(stream::id_of<NotifyId>(notify), false,
+                                         stream::id_of<StreamId>(stream), Notify::Change::Set, 1);
   });
 }
 
 aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
   return entry("aclrtWaitAndResetNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.wait_notify(id_of(notify), false, stream_of(stream), {}, timeout);
+    return runtime.streams.wait_notify(stream::id_of<NotifyId>(notify), false,
+                                       stream::id_of<StreamId>(stream), {}, timeout);
   });
 }
 
@@ -77,7 +76,7 @@ aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t* notifyId) {
   return entry("aclrtGetNotifyId", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(notifyId, "notifyId"));
-    PLAT_ASSIGN(number, runtime.streams.notify_number(id_of(notify), false));
+    PLAT_ASSIGN(number, runtime.streams.notify_number(stream::id_of<NotifyId>(notify), false));
     *notifyId = number;
     return {};
   });
@@ -89,7 +88,8 @@ aclError aclrtNotifyBatchReset(aclrtNotify* notifies, size_t num) {
     const auto count = static_cast<uint32_t>(num);
     if (count == 0) return fail(RuleId::NotifyCount, "num", "num is {}", num);
     PLAT_TRY(want_feature(runtime.node.product().hardware_scheduler, runtime, "reset of many notifies"));
-    for (uint32_t i = 0; i < count; ++i) PLAT_TRY(runtime.streams.reset_notify(id_of(notifies[i])));
+    for (uint32_t i = 0; i < count; ++i)
+      PLAT_TRY(runtime.streams.reset_notify(stream::id_of<NotifyId>(notifies[i])));
     return {};
   });
 }
@@ -98,13 +98,13 @@ aclError aclrtNotifyGetExportKey(aclrtNotify notify, char* key, size_t len, uint
   return entry("aclrtNotifyGetExportKey", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(key, "key"));
-    PLAT_TRY(runtime.streams.check_notify(id_of(notify)));
+    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(notify)));
     if (len <= stream::kNotifyKeyLength)
       return fail(RuleId::NotifyKeyRoom, "len", "len is {}, {} are needed", len,
                   stream::kNotifyKeyLength + 1);
     PLAT_TRY(want_feature(runtime.node.product().notify_keys, runtime, "notifies between processes"));
     PLAT_TRY(want_flags(flags, ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION, "flags"));
-    PLAT_ASSIGN(text, runtime.streams.export_notify(id_of(notify), flags != 0));
+    PLAT_ASSIGN(text, runtime.streams.export_notify(stream::id_of<NotifyId>(notify), flags != 0));
     std::memcpy(key, text.c_str(), text.size() + 1);
     return {};
   });
@@ -135,10 +135,10 @@ aclError aclrtNotifySetImportPid(aclrtNotify notify, int32_t* pid, size_t num) {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(pid, "pid"));
     PLAT_TRY(want_feature(runtime.node.product().notify_keys, runtime, "notifies between processes"));
-    PLAT_TRY(runtime.streams.check_notify(id_of(notify)));
+    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(notify)));
     const auto count = static_cast<int32_t>(num);
     if (count <= 0) return fail(RuleId::NotifyCount, "num", "num is {}", num);
-    return runtime.streams.allow_notify(id_of(notify), {pid, static_cast<size_t>(count)});
+    return runtime.streams.allow_notify(stream::id_of<NotifyId>(notify), {pid, static_cast<size_t>(count)});
   });
 }
 
@@ -159,7 +159,7 @@ aclError aclrtNotifySetImportPidInterServer(aclrtNotify notify, aclrtServerPid* 
     for (size_t i = 0; i < num; ++i)
       PLAT_TRY(want_feature(device::server_of(serverPids[i].sdid) == config.server, runtime,
                             "notifies between servers here"));
-    return runtime.streams.allow_notify(id_of(notify), pids);
+    return runtime.streams.allow_notify(stream::id_of<NotifyId>(notify), pids);
   });
 }
 

@@ -18,8 +18,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-StreamId id_of(aclrtStream stream) { return stream::id_of<StreamId>(stream); }
-
 Result<> want_config(const Runtime& runtime, const void* handle) {
   PLAT_TRY(want(handle, "handle"));
   if (!runtime.stream_configs.has(handle))
@@ -44,7 +42,7 @@ Result<> create(Runtime& runtime, aclrtStream* stream, uint32_t priority, uint32
 
 Result<> destroy(Runtime& runtime, aclrtStream stream, Remaining remaining) {
   PLAT_TRY(want(stream, "stream"));
-  return runtime.streams.destroy_stream(id_of(stream), remaining);
+  return runtime.streams.destroy_stream(stream::id_of<StreamId>(stream), remaining);
 }
 
 }  // namespace
@@ -122,41 +120,43 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   return entry("aclrtSynchronizeStream", [&](Runtime& runtime) {
-    return acl::settled(runtime, runtime.streams.synchronize(id_of(stream)));
+    return acl::settled(runtime, runtime.streams.synchronize(stream::id_of<StreamId>(stream)));
   });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return entry("aclrtSynchronizeStreamWithTimeout", [&](Runtime& runtime) {
-    return acl::settled(runtime, runtime.streams.synchronize(id_of(stream), timeout));
+    return acl::settled(runtime, runtime.streams.synchronize(stream::id_of<StreamId>(stream), timeout));
   });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return entry("aclrtStreamQuery", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, runtime.streams.is_complete(id_of(stream)));
+    PLAT_ASSIGN(complete, runtime.streams.is_complete(stream::id_of<StreamId>(stream)));
     *status = complete ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     return {};
   });
 }
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-  return entry("aclrtSetStreamFailureMode",
-               [&](Runtime& runtime) { return runtime.streams.set_failure_mode(id_of(stream), mode); });
+  return entry("aclrtSetStreamFailureMode", [&](Runtime& runtime) {
+    return runtime.streams.set_failure_mode(stream::id_of<StreamId>(stream), mode);
+  });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return entry("aclrtStreamWaitEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.wait_event(id_of(stream), stream::id_of<EventId>(event));
+    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event));
   });
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
   return entry("aclrtStreamWaitEventWithTimeout", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.wait_event(id_of(stream), stream::id_of<EventId>(event), timeout);
+    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
+                                      timeout);
   });
 }
 

@@ -12,8 +12,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-constexpr uint32_t kPriorityLowest = 7;
-
 // The stream is looked at before the type: a handle that is no stream's comes first of all.
 Result<StreamId> want_attribute(const Runtime& runtime, aclrtStream stream, aclrtStreamAttr type,
                                 const void* value) {
@@ -78,7 +76,7 @@ Result<> set(Runtime& runtime, StreamId id, aclrtStreamAttr type, const aclrtStr
       if (found->traits().is_default || (found->traits().flags & ACL_STREAM_CPU_SCHEDULE) != 0)
         return fail(RuleId::StreamPriorityFixed, "stream", "it is {}",
                     found->traits().is_default ? "a default stream" : "fed by the AI CPU");
-      found->settings().set_priority(std::min(value.streamPriority, kPriorityLowest));
+      found->settings().set_priority(std::min(value.streamPriority, stream::kPriorityLowest));
       return {};
     }
   }

@@ -11,9 +11,6 @@ using plat::stream::StreamId;
 
 namespace {
 
-constexpr int32_t kPriorityLowest = 7;
-constexpr int32_t kPriorityHighest = 0;
-
 // A stream of whichever context, for calls that need a context all the same. The handle is looked at first.
 Result<std::shared_ptr<stream::Stream>> in_context(const Runtime& runtime, aclrtStream stream) {
   PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
@@ -54,8 +51,8 @@ aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
 
 aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* greatestPriority) {
   return entry("aclrtDeviceGetStreamPriorityRange", [&](Runtime&) -> Result<> {
-    if (leastPriority != nullptr) *leastPriority = kPriorityLowest;
-    if (greatestPriority != nullptr) *greatestPriority = kPriorityHighest;
+    if (leastPriority != nullptr) *leastPriority = int32_t{stream::kPriorityLowest};
+    if (greatestPriority != nullptr) *greatestPriority = int32_t{stream::kPriorityHighest};
     return {};
   });
 }

@@ -39,7 +39,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct CheckOptions {
   CheckRequest request;
   RecordOptions record;
   std::vector<std::string> traces;
@@ -53,7 +53,7 @@ struct Options {
   std::string junit, sarif, suppressions, log_file;
 };
 
-std::string as_text(const Options& options, const CheckAnswer& answer) {
+std::string as_text(const CheckOptions& options, const CheckAnswer& answer) {
   std::string text;
   size_t shown = 0;
   for (const inspect::Json& finding : answer.findings) {
@@ -79,12 +79,12 @@ std::string as_text(const Options& options, const CheckAnswer& answer) {
 }
 
 // What was checked, as CI names it.
-std::string test_of(const Options& options) {
+std::string test_of(const CheckOptions& options) {
   return fmt::format(
       "{}", fmt::join(options.record.command.empty() ? options.traces : options.record.command, " "));
 }
 
-int tell(const Options& options, const CheckAnswer& answer) {
+int tell(const CheckOptions& options, const CheckAnswer& answer) {
   std::string text;
   if (options.json) {
     for (const auto* list : {&answer.findings, &answer.failed_calls})
@@ -113,7 +113,7 @@ int tell(const Options& options, const CheckAnswer& answer) {
 }
 
 // Runs the program, looks at the traces, and removes them.
-int check_program(Options& options) {
+int check_program(CheckOptions& options) {
   std::string directory = (std::filesystem::temp_directory_path() / "plat-check-XXXXXX").string();
   if (mkdtemp(directory.data()) == nullptr) {
     fmt::print(stderr, "plat: cannot make a directory for the trace in {}\n", directory);
@@ -142,7 +142,7 @@ int check_program(Options& options) {
   os::end_like(ending);
 }
 
-int check(Options& options) {
+int check(CheckOptions& options) {
   if (!options.suppressions.empty()) {
     const auto text = os::read_small_file(options.suppressions);
     const size_t wrong = text ? options.request.suppressions.add(*text) : 0;
@@ -183,7 +183,7 @@ void add_size(Parser& app, const char* name, const char* meaning, std::function<
 }  // namespace
 
 Action add_check(Parser& app, const Program& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   options->record.command = program;
   options->record.stacks = "unwind";
   auto& request = options->request;

@@ -21,12 +21,12 @@ Examples:
 
 namespace {
 
-struct Options {
+struct CleanOptions {
   std::string node;
   bool only_look = false;
 };
 
-int clean(const Options& options) {
+int clean(const CleanOptions& options) {
   const device::Config config = settings_with({});
   if (!settings_make_sense(config)) return kAskedWrongly;
   unsigned removed = 0;
@@ -58,7 +58,7 @@ int clean(const Options& options) {
 }  // namespace
 
 Action add_clean(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CleanOptions>();
   app.add_option("--node", options->node, "Only the machine of this name").type_name("NAME");
   app.add_flag("-n,--dry-run", options->only_look, "Remove nothing, only say what would be removed");
   return [options] { return clean(*options); };

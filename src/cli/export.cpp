@@ -41,7 +41,7 @@ using inspect::NamedStacks;
 using inspect::Weight;
 using inspect::Which;
 
-struct Options {
+struct ExportOptions {
   std::string format, trace, file;
   std::string of = "peak";
   std::string by = "bytes";
@@ -50,7 +50,7 @@ struct Options {
 
 struct Format {
   const char* name;
-  std::string (*make)(const History& history, NamedStacks& stacks, const Options& options);
+  std::string (*make)(const History& history, NamedStacks& stacks, const ExportOptions& options);
 };
 
 Which which_of(const std::string& text) {
@@ -59,20 +59,20 @@ Which which_of(const std::string& text) {
 
 const Format kFormats[] = {
     {"folded",
-     [](const History& history, NamedStacks& stacks, const Options& options) {
+     [](const History& history, NamedStacks& stacks, const ExportOptions& options) {
        return to_folded(history, stacks, which_of(options.of),
                         options.by == "bytes" ? Weight::Bytes : Weight::Count);
      }},
     {"speedscope", [](const History& history, NamedStacks& stacks,
-                      const Options&) { return to_speedscope(history, stacks); }},
+                      const ExportOptions&) { return to_speedscope(history, stacks); }},
     {"snapshot", [](const History& history, NamedStacks& stacks,
-                    const Options&) { return to_snapshot(history, stacks); }},
+                    const ExportOptions&) { return to_snapshot(history, stacks); }},
     {"heaptrack", [](const History& history, NamedStacks& stacks,
-                     const Options&) { return to_heaptrack(history, stacks); }},
+                     const ExportOptions&) { return to_heaptrack(history, stacks); }},
     {"perfetto", [](const History& history, NamedStacks& stacks,
-                    const Options&) { return to_perfetto(history, stacks); }},
+                    const ExportOptions&) { return to_perfetto(history, stacks); }},
     {"memscope", [](const History& history, NamedStacks& stacks,
-                    const Options&) { return to_memscope(history, stacks); }},
+                    const ExportOptions&) { return to_memscope(history, stacks); }},
 };
 
 std::vector<std::string> names() {
@@ -92,7 +92,7 @@ bool has_memscope_name(const std::string& file) {
   return std::regex_match(std::filesystem::path(file).filename().string(), kName);
 }
 
-int export_trace(const Options& options) {
+int export_trace(const ExportOptions& options) {
   std::error_code none;
   if (std::filesystem::equivalent(options.trace, options.file, none))
     return refuse(options.file, "is the trace itself; name another file with -o");
@@ -123,7 +123,7 @@ int export_trace(const Options& options) {
 }  // namespace
 
 Action add_export(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   app.add_option("format", options->format, "What to write; see below")
       .type_name("FORMAT")
       .required()

@@ -35,7 +35,7 @@ namespace {
 
 constexpr uint32_t kStopMs = 5000;
 
-struct Options {
+struct FabricOptions {
   std::string action;
   std::string node;
   std::string table;
@@ -51,10 +51,10 @@ int say(const std::string& text) {
   return kBadNews;
 }
 
-constexpr int kPatienceMs = 5000;
+constexpr int kAnswerPatienceMs = 5000;
 
 FabricStatus ask(const device::Config& config) {
-  return ask_fabric(config.directory, config.node, kPatienceMs);
+  return ask_fabric(config.directory, config.node, kAnswerPatienceMs);
 }
 
 int start(const device::Config& config) {
@@ -89,7 +89,7 @@ int status(const device::Config& config, bool json) {
   return kDone;
 }
 
-int init(const Options& options) {
+int init(const FabricOptions& options) {
   if (options.servers.empty() || options.keys.empty()) {
     fmt::print(stderr, "plat: init wants --keys DIRECTORY and the servers: 0=host:port 1=host:port\n");
     return kAskedWrongly;
@@ -123,7 +123,7 @@ int init(const Options& options) {
   return kDone;
 }
 
-int fabric_command(const Options& options) {
+int fabric_command(const FabricOptions& options) {
   if (options.action == "init") return init(options);
   // The daemon reads its settings as programs do.
   if (!options.node.empty()) setenv("PLAT_NODE", options.node.c_str(), 1);
@@ -139,7 +139,7 @@ int fabric_command(const Options& options) {
 }  // namespace
 
 Action add_fabric(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FabricOptions>();
   app.add_option("action", options->action, "What to do: start, stop, status, init")
       .required()
       .one_of({"start", "stop", "status", "init"});

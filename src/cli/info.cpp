@@ -28,7 +28,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct InfoOptions {
   std::string node;
   bool json = false;
   bool verify = false;
@@ -145,7 +145,7 @@ void print_json(const MachineView& machine) {
   show(stdout, visible_json(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
-int show(const Options& options) {
+int run_info(const InfoOptions& options) {
   device::Config config =
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
@@ -161,12 +161,12 @@ int show(const Options& options) {
 }  // namespace
 
 Action add_info(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   app.add_option("--node", options->node, "Which machine to look at").type_name("NAME");
   app.add_flag("--json", options->json, "As JSON, sizes in bytes");
   app.add_flag("--verify", options->verify,
                "Compare what is derived in the books with what they are derived from; 1 if they differ");
-  return [options] { return show(*options); };
+  return [options] { return run_info(*options); };
 }
 
 }  // namespace plat::cli

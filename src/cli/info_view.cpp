@@ -12,7 +12,7 @@ namespace {
 
 using device::ObserveState;
 
-constexpr int kPatienceMs = 200;  // for a daemon that may be stopped
+constexpr int kDaemonPatienceMs = 200;  // for a daemon that may be stopped
 
 DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
   DeviceLine line;
@@ -58,7 +58,7 @@ MachineView look_at(device::Config config) {
     if (!is_extra || line.seen.state != ObserveState::Idle) machine.lines.push_back(std::move(line));
   }
   if (!machine.config.is_private())
-    machine.fabric = ask_fabric(machine.config.directory, machine.config.node, kPatienceMs);
+    machine.fabric = ask_fabric(machine.config.directory, machine.config.node, kDaemonPatienceMs);
   return machine;
 }
 

@@ -43,7 +43,7 @@ namespace {
 constexpr double kRemapMicroseconds = 10;  // what moving a page is taken to cost on a device
 constexpr uint64_t kUnlimitedBytes = uint64_t{1} << 46;
 
-struct Options {
+struct ReplayOptions {
   std::vector<std::string> traces;
   std::string policy = "pool";
   std::string device;
@@ -128,7 +128,7 @@ void print_text(const std::vector<Row>& rows) {
   }
 }
 
-int run(const Options& options) {
+int run(const ReplayOptions& options) {
   uint64_t device_bytes = 0;
   if (!options.device.empty()) {
     const auto bytes = parse_bytes(options.device);
@@ -182,7 +182,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_replay(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   app.add_option("trace", options->traces, "The traces to run").required().type_name("FILE");
   app.add_option("--policy", options->policy, "Whose placement: pool, best-fit, buddy or page-run")
       .one_of(std::vector<std::string>(std::begin(replay::kPolicies), std::end(replay::kPolicies)))

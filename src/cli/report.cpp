@@ -32,7 +32,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> traces;
   bool json = false;
   bool diff = false;
@@ -47,7 +47,7 @@ int complain(const std::string& path, const std::string& problem) {
 }
 
 // The page of plat view.
-int write_page(const Options& options) {
+int write_page(const ReportOptions& options) {
   if (!can_write(options.html)) return kAskedWrongly;
   std::vector<std::string> packed;
   for (const std::string& path : options.traces) {
@@ -59,7 +59,7 @@ int write_page(const Options& options) {
   return write_file(options.html, page_with(packed)) ? kDone : kAskedWrongly;
 }
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   if (options.diff && options.traces.size() != 2) {
     fmt::print(stderr, "plat: --diff compares two traces: plat report --diff BEFORE AFTER\n");
     return kAskedWrongly;
@@ -91,7 +91,7 @@ int report(const Options& options) {
 }  // namespace
 
 Action add_report(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   app.add_option("trace", options->traces, "Traces of plat record, memory snapshots or memscope databases")
       .type_name("TRACE")
       .required();

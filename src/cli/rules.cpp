@@ -31,7 +31,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct RulesOptions {
   std::string what;
   bool json = false;
   std::string directory;
@@ -112,7 +112,7 @@ can be relaxed or tightened: plat run --rule ID=off|warning|error.
              chosen.size());
 }
 
-int show(const Options& options) {
+int run_rules(const RulesOptions& options) {
   if (!options.directory.empty()) return write_rule_pages(options.directory) ? kDone : kBadNews;
   const auto chosen = select(options.what);
   if (chosen.empty()) return say_unknown(options.what);
@@ -131,13 +131,13 @@ int show(const Options& options) {
 }  // namespace
 
 Action add_rules(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RulesOptions>();
   app.add_option("rule", options->what, "An id, the beginning of one, or an error code").type_name("ID|CODE");
   app.add_flag("--json", options->json, "As JSON");
   app.add_option("--markdown", options->directory,
                  "Write a page for each chapter, and an index, into a directory")
       .type_name("DIR");
-  return [options] { return show(*options); };
+  return [options] { return run_rules(*options); };
 }
 
 }  // namespace plat::cli

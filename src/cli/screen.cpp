@@ -58,7 +58,7 @@ Pressed Screen::wait(double seconds) {
     pollfd asked{STDIN_FILENO, POLLIN, 0};
     if (poll(&asked, 1, static_cast<int>(seconds * 1000)) <= 0) return {};
     char bytes[64];
-    const ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+    const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (got <= 0) return {Key::Quit, 0};  // the terminal is gone
     typed_.assign(bytes, static_cast<size_t>(got));
   }

@@ -39,7 +39,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct TopOptions {
   std::string trace;
   int pid = 0;
   std::string node;
@@ -89,7 +89,7 @@ inspect::Json devices_json(const MachineView& machine) {
 
 // The inside of the process, if it is asked for; false if its trace cannot be
 // read.
-bool open_inside(const Options& options, std::unique_ptr<inspect::LiveReport>& inside) {
+bool open_inside(const TopOptions& options, std::unique_ptr<inspect::LiveReport>& inside) {
   if (options.trace.empty()) return true;
   std::string problem;
   if (const auto source = inspect::source_of_file(options.trace, problem))
@@ -99,7 +99,7 @@ bool open_inside(const Options& options, std::unique_ptr<inspect::LiveReport>& i
 }
 
 // What one look shows.
-std::string look(const Options& options, const device::Config& config, inspect::LiveReport* inside,
+std::string look(const TopOptions& options, const device::Config& config, inspect::LiveReport* inside,
                  FabricRates& rates) {
   const MachineView machine = look_at(config);
   const inspect::Report* const report = inside != nullptr ? &inside->look() : nullptr;
@@ -121,7 +121,7 @@ std::string look(const Options& options, const device::Config& config, inspect::
 }
 
 // The same for a screen, line by line.
-std::vector<std::string> look_on_screen(const Options& options, const device::Config& config,
+std::vector<std::string> look_on_screen(const TopOptions& options, const device::Config& config,
                                         inspect::LiveReport* inside, TopView& view, FabricRates& rates) {
   std::vector<std::string> lines;
   std::istringstream text(devices_text(look_at(config), rates));
@@ -135,9 +135,9 @@ std::vector<std::string> look_on_screen(const Options& options, const device::Co
 }
 
 // Whether the process that is looked at has ended.
-bool has_ended(const Options& options) { return options.pid != 0 && os::start_time_of(options.pid) == 0; }
+bool has_ended(const TopOptions& options) { return options.pid != 0 && os::start_time_of(options.pid) == 0; }
 
-int watch_on_screen(const Options& options, const device::Config& config, inspect::LiveReport* inside) {
+int watch_on_screen(const TopOptions& options, const device::Config& config, inspect::LiveReport* inside) {
   Screen screen;
   TopView view;
   FabricRates rates;
@@ -185,7 +185,7 @@ int watch_on_screen(const Options& options, const device::Config& config, inspec
 
 // Finds the trace of the process, or has one written for as long as we look.
 // False: it said why not.
-bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
+bool look_inside(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
   if (!Attachment::is_abandoned(options.pid)) options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
   std::string problem;
@@ -202,7 +202,7 @@ bool look_inside(Options& options, std::unique_ptr<LiveTrace>& live) {
   return false;
 }
 
-int watch(Options& options) {
+int watch(TopOptions& options) {
   device::Config config =
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
@@ -230,7 +230,7 @@ int watch(Options& options) {
 }  // namespace
 
 Action add_top(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   app.add_option("trace", options->trace, "The trace of a process, to look inside it").type_name("TRACE");
   app.add_option("--pid", options->pid, "A process, to look inside it").type_name("PID");
   app.add_option("--node", options->node, "Which machine to look at").type_name("NAME");

@@ -28,7 +28,7 @@ Examples:
 
 namespace {
 
-struct Options {
+struct ViewOptions {
   std::vector<std::string> traces;
   std::string file;
   bool open = true;
@@ -42,7 +42,7 @@ int refuse(const std::string& what, const std::string& why) {
   return kAskedWrongly;
 }
 
-int view(Options& options) {
+int view(ViewOptions& options) {
   if (options.live != options.traces.empty() || options.live != (options.running.pid > 0)) {
     fmt::print(stderr, "plat: view what? 'plat view TRACE' or 'plat view --live --pid PID'\n");
     return kAskedWrongly;
@@ -72,7 +72,7 @@ int view(Options& options) {
 }  // namespace
 
 Action add_view(Parser& app, const Program&) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   app.add_option("trace", options->traces, "Traces of plat record").type_name("TRACE");
   app.add_option("-o,--output", options->file, "The page to write (TRACE.html)").type_name("FILE");
   app.add_flag("--no-open{false},--open", options->open, "Only write it");

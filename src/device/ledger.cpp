@@ -20,7 +20,6 @@ namespace plat::device {
 namespace {
 
 constexpr uint64_t kScrubPatienceNs = 60'000'000'000;
-constexpr uint64_t kComplainAfterNs = 1'000'000'000;
 constexpr uint32_t kScrubPollMicroseconds = 200;
 
 uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holders[slot / 64]; }

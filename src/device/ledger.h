@@ -27,6 +27,9 @@
 
 namespace plat::device {
 
+// Whoever waits for another process longer than this says so.
+inline constexpr uint64_t kComplainAfterNs = 1'000'000'000;
+
 struct LedgerOptions {
   std::string control_path;  // empty: private to this process
   std::string data_path;     // empty: a memory file, reached through the processes that hold it

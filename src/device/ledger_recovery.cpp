@@ -14,7 +14,6 @@
 namespace plat::device {
 
 namespace {
-constexpr uint64_t kComplainAfterNs = 1'000'000'000;
 constexpr int kYields = 20;
 constexpr int kReopenAttempts = 1000;
 constexpr uint32_t kShortestSleepUs = 20;

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "malloc/policy.h"
 #include "os/memory.h"
 #include "os/page.h"
 #include "rules/rules.h"
@@ -11,7 +12,6 @@
 namespace plat::malloc {
 
 namespace {
-constexpr uint64_t kRounding = 32;
 constexpr uint64_t kCheckAbove = 64_MiB;  // asking the system what is left takes some microseconds
 
 // How often a range was taken out of any heap. A range that a thread found is there still while this stays as

@@ -9,7 +9,6 @@ namespace plat::malloc {
 
 namespace {
 
-constexpr uint64_t kRounding = 32;
 constexpr uint64_t kMediaPadding = 32;
 constexpr uint64_t kHugeAbove = 1_MiB;
 constexpr uint32_t kPolicyBits = 0xFF;  // the rest says where memory lies and who may write it

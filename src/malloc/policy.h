@@ -13,6 +13,9 @@ namespace plat::malloc {
 // The call that allocates; they round and pad differently.
 enum class Call : uint8_t { Malloc, Align32, Cached, WithConfig, TaskScheduler, Media };
 
+// Sizes of blocks come in multiples of it, on the device and on the host.
+inline constexpr uint64_t kRounding = 32;
+
 enum class Pages : uint8_t { Normal, Huge, Giant };
 
 inline constexpr uint64_t kNormalPageBytes = 4096;

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "device/report.h"
+#include "malloc/policy.h"
 #include "rules/rules.h"
 
 namespace plat::malloc {
 
 namespace {
 
-constexpr uint64_t kRounding = 32;
 constexpr uint64_t kPadding = 32;  // but for device memory, where the product decides
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kMediaAlignment = 128;

@@ -16,17 +16,17 @@ namespace plat::pool {
 namespace {
 
 template <class Value>
-struct Word {
+struct OptionWord {
   std::string_view text;
   Value value;
 };
-constexpr std::array kSources = {Word<plat_pool_source>{"device", PLAT_POOL_SOURCE_DEVICE},
-                                 Word<plat_pool_source>{"vmm", PLAT_POOL_SOURCE_VMM},
-                                 Word<plat_pool_source>{"malloc", PLAT_POOL_SOURCE_MALLOC}};
-constexpr std::array kReleases = {Word<plat_pool_release>{"never", PLAT_POOL_RELEASE_NEVER},
-                                  Word<plat_pool_release>{"watermark", PLAT_POOL_RELEASE_WATERMARK},
-                                  Word<plat_pool_release>{"now", PLAT_POOL_RELEASE_NOW},
-                                  Word<plat_pool_release>{"idle", PLAT_POOL_RELEASE_IDLE}};
+constexpr std::array kSources = {OptionWord<plat_pool_source>{"device", PLAT_POOL_SOURCE_DEVICE},
+                                 OptionWord<plat_pool_source>{"vmm", PLAT_POOL_SOURCE_VMM},
+                                 OptionWord<plat_pool_source>{"malloc", PLAT_POOL_SOURCE_MALLOC}};
+constexpr std::array kReleases = {OptionWord<plat_pool_release>{"never", PLAT_POOL_RELEASE_NEVER},
+                                  OptionWord<plat_pool_release>{"watermark", PLAT_POOL_RELEASE_WATERMARK},
+                                  OptionWord<plat_pool_release>{"now", PLAT_POOL_RELEASE_NOW},
+                                  OptionWord<plat_pool_release>{"idle", PLAT_POOL_RELEASE_IDLE}};
 
 bool take_bytes(std::string_view text, uint64_t& target) {
   const auto bytes = parse_bytes(text);

@@ -12,20 +12,20 @@ namespace plat::pool {
 
 namespace {
 
-using Word = std::atomic<uint64_t>;
-static_assert(Word::is_always_lock_free);
+using ForkWord = std::atomic<uint64_t>;
+static_assert(ForkWord::is_always_lock_free);
 
-Word* make_word() {
+ForkWord* make_fork_word() {
   constexpr size_t kBytes = 4096;
-  static Word without_page{0};
+  static ForkWord without_page{0};
   void* const page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return &without_page;
   ::madvise(page, kBytes, MADV_WIPEONFORK);
-  return new (page) Word{0};
+  return new (page) ForkWord{0};
 }
 
-Word& word() {
-  static Word* const made = make_word();
+ForkWord& fork_word() {
+  static ForkWord* const made = make_fork_word();
   return *made;
 }
 
@@ -33,21 +33,21 @@ Word& word() {
 // does not clear it.
 void begin_child() {
   ready_cache = ReadyCache{};
-  word().store(0, std::memory_order_relaxed);
+  fork_word().store(0, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-const std::atomic<uint64_t>& process_word() { return word(); }
+const std::atomic<uint64_t>& process_word() { return fork_word(); }
 
 uint64_t process_number() {
   static const int registered = pthread_atfork(nullptr, nullptr, begin_child);
   static_cast<void>(registered);
   static std::atomic<uint64_t> last{0};  // inherited: a child counts on from there
-  uint64_t number = word().load(std::memory_order_relaxed);
+  uint64_t number = fork_word().load(std::memory_order_relaxed);
   if (number != 0) return number;
   const uint64_t fresh = ++last;
-  return word().compare_exchange_strong(number, fresh) ? fresh : number;
+  return fork_word().compare_exchange_strong(number, fresh) ? fresh : number;
 }
 
 }  // namespace plat::pool

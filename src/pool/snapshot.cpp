@@ -18,7 +18,7 @@ namespace plat::pool {
 
 namespace {
 
-constexpr uint64_t kSmallMax = uint64_t{1} << 20;  // what PyTorch calls small
+constexpr uint64_t kSmallSegmentMax = uint64_t{1} << 20;  // what PyTorch calls small
 
 const char* name_of(PartState state) {
   switch (state) {
@@ -66,7 +66,7 @@ void write_segment(Pickle& pickle, const HeldRange& range) {
   pickle.field("active_size", active);
   pickle.field("requested_size", asked);
   pickle.field("stream", 0);
-  pickle.field("segment_type", range.bytes > kSmallMax ? "large" : "small");
+  pickle.field("segment_type", range.bytes > kSmallSegmentMax ? "large" : "small");
   pickle.text("segment_pool_id");
   pickle.pair(0, 0);
   pickle.text("is_expandable");

@@ -11,8 +11,6 @@ namespace plat::rules {
 
 namespace {
 
-constexpr auto npos = std::string_view::npos;
-
 // As the tests spell the rules.
 constexpr const char* kIds[] = {
 #define PLAT_CHAPTER(...)
@@ -35,13 +33,13 @@ Found find_test(std::span<const SourceText> sources, const char* macro, const Ru
   const std::string head = std::string("\n") + macro + "(" + kIds[static_cast<size_t>(rule.id)];
   for (const SourceText& source : sources) {
     const std::string_view text = source.text;
-    for (size_t at = text.find(head); at != npos; at = text.find(head, at + 1)) {
+    for (size_t at = text.find(head); at != std::string_view::npos; at = text.find(head, at + 1)) {
       const size_t behind = at + head.size();
       if (text[behind] != ')' && text[behind] != ',') continue;
       const size_t end = closing(text, text.find('(', at));
       const size_t open = text.find('{', end);
       const size_t close = closing(text, open);
-      if (close == npos) continue;
+      if (close == std::string_view::npos) continue;
       return {text.substr(behind, end - behind), text.substr(open + 1, close - open - 1), &source};
     }
   }
@@ -54,10 +52,10 @@ std::string spelt_out(const Found& test) {
   std::string text;
   if (test.source == nullptr) return text;
   const std::string_view file = test.source->text;
-  for (size_t at = file.find(kDefine); at != npos; at = file.find(kDefine, at + 1)) {
+  for (size_t at = file.find(kDefine); at != std::string_view::npos; at = file.find(kDefine, at + 1)) {
     const std::string_view rest = file.substr(at + kDefine.size());
     const std::string_view name = rest.substr(0, rest.find_first_of(" ("));
-    if (find_word(test.settings, name) != npos) text += rest.substr(0, rest.find('}'));
+    if (find_word(test.settings, name) != std::string_view::npos) text += rest.substr(0, rest.find('}'));
   }
   return text.append(test.settings);
 }
@@ -66,7 +64,7 @@ std::string spelt_out(const Found& test) {
 std::vector<std::string> settings_of(const Found& test) {
   const std::string text = spelt_out(test);
   std::vector<std::string> words;
-  for (size_t at = text.find('"'); at != npos; at = text.find('"', at)) {
+  for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at)) {
     const size_t end = text.find('"', at + 1);
     words.emplace_back(text.substr(at + 1, end - at - 1));
     at = end + 1;
@@ -102,22 +100,23 @@ constexpr std::string_view kBreaks = "EXPECT_BREAKS";
 
 // A test that leaves the breach to a function of its file is that function.
 Found through_helper(Found test) {
-  if (test.source == nullptr || test.body.find(kBreaks) != npos) return test;
+  if (test.source == nullptr || test.body.find(kBreaks) != std::string_view::npos) return test;
   for (const std::string& name : called_names(test.body)) {
     const auto helper = find_definition(test.source->text, name);
-    if (helper && helper->body.find(kBreaks) != npos) test.body = helper->body;
+    if (helper && helper->body.find(kBreaks) != std::string_view::npos) test.body = helper->body;
   }
   return test;
 }
 
 std::vector<std::string> breaking_calls(const Found& test) {
   std::vector<std::string> calls;
-  for (size_t at = test.body.find(kBreaks); at != npos; at = test.body.find(kBreaks, at + 1)) {
+  for (size_t at = test.body.find(kBreaks); at != std::string_view::npos;
+       at = test.body.find(kBreaks, at + 1)) {
     const size_t open = at + kBreaks.size();
     std::string_view expression = test.body.substr(open + 1, closing(test.body, open) - open - 1);
     // A code that was kept comes from the call that it was last set by.
     const size_t set = test.body.rfind(std::string(expression) + " = acl", at);
-    if (set != npos) expression = test.body.substr(set, test.body.find(';', set) - set);
+    if (set != std::string_view::npos) expression = test.body.substr(set, test.body.find(';', set) - set);
     add_calls(calls, expression, test);
   }
   std::sort(calls.begin(), calls.end());
@@ -140,7 +139,7 @@ void add_words(std::vector<Examples::Word>& words, const std::string& text, cons
     for (const std::string& line : lines_of(source.text)) {
       const std::string name = defined_name(line);
       const std::string used = line.starts_with("struct ") ? name : name + "(";
-      if (name.empty() || find_word(text, used) == npos) continue;
+      if (name.empty() || find_word(text, used) == std::string_view::npos) continue;
       const auto definition = find_definition(source.text, name);
       const bool is_known =
           std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });
@@ -181,7 +180,7 @@ Found find_program(std::span<const SourceText> sources, const std::string& name)
   for (const SourceText& source : sources) {
     const std::string_view text = source.text;
     const size_t at = text.find(head);
-    if (at == npos) continue;
+    if (at == std::string_view::npos) continue;
     const size_t open = at + head.size() - 1;
     return {"", text.substr(open + 1, closing(text, open) - open - 1), &source};
   }

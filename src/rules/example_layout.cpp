@@ -11,8 +11,7 @@ namespace plat::rules {
 
 namespace {
 
-constexpr auto npos = std::string_view::npos;
-constexpr std::string_view kBreaks = "EXPECT_BREAKS(";
+constexpr std::string_view kBreaksCall = "EXPECT_BREAKS(";
 
 size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
@@ -22,15 +21,16 @@ bool continues(std::string_view line) { return line.starts_with(' ') || line.sta
 std::string shown_part(std::string_view body, bool breaks) {
   std::vector<std::string> lines = lines_of(body);
   if (!lines.empty() && trim(lines.front()).empty()) lines.erase(lines.begin());
-  const size_t margin = lines.size() < 2 ? npos : indent_of(lines.front());
+  const size_t margin = lines.size() < 2 ? std::string_view::npos : indent_of(lines.front());
   std::string text;
   bool is_broken = false;
   for (const std::string& line : lines) {
-    const std::string_view shown =
-        margin == npos ? trim(line) : std::string_view(line).substr(std::min(margin, line.size()));
+    const std::string_view shown = margin == std::string_view::npos
+                                       ? trim(line)
+                                       : std::string_view(line).substr(std::min(margin, line.size()));
     if (trim(line).empty()) break;
     if (is_broken && !continues(shown)) break;
-    is_broken = is_broken || (breaks && line.find(kBreaks) != std::string::npos);
+    is_broken = is_broken || (breaks && line.find(kBreaksCall) != std::string::npos);
     text += std::string(shown) + "\n";
   }
   return text;
@@ -38,7 +38,8 @@ std::string shown_part(std::string_view body, bool breaks) {
 
 // One line of what stood in several, unless it holds statements of its own.
 std::string joined(std::string_view text) {
-  if (text.find('{') != npos || text.find("//") != npos) return std::string(trim(text));
+  if (text.find('{') != std::string_view::npos || text.find("//") != std::string_view::npos)
+    return std::string(trim(text));
   std::string line;
   for (const std::string& part : lines_of(text)) {
     if (!line.empty() && !line.ends_with('(')) line += ' ';
@@ -72,13 +73,13 @@ std::string compared(std::string_view inner, std::string_view sign) {
 // Replaces MACRO(inner) by what make(inner) gives, wherever it stands, and drops a message behind it.
 template <class Make>
 void replace_macro(std::string& text, std::string_view macro, Make&& make) {
-  for (size_t at = text.find(macro); at != npos; at = text.find(macro, at)) {
+  for (size_t at = text.find(macro); at != std::string_view::npos; at = text.find(macro, at)) {
     const size_t open = at + macro.size() - 1;
     const size_t end = closing(text, open);
-    if (end == npos) return;
+    if (end == std::string_view::npos) return;
     size_t behind = end + 1;
     const size_t next = text.find_first_not_of(" \n", behind);
-    if (next != npos && text.compare(next, 2, "<<") == 0)
+    if (next != std::string_view::npos && text.compare(next, 2, "<<") == 0)
       behind = std::min(text.find(';', next), text.size());
     const std::string made = make(std::string_view(text).substr(open + 1, end - open - 1));
     text.replace(at, behind - at, made);
@@ -90,19 +91,20 @@ void replace_macro(std::string& text, std::string_view macro, Make&& make) {
 
 std::string lay_out(std::string_view body, std::string_view broken_rule) {
   std::string text = shown_part(body, !broken_rule.empty());
-  const size_t breaks = text.find(kBreaks);
-  if (breaks != npos) {
-    const size_t end = text.find(';', closing(text, breaks + kBreaks.size() - 1));
-    if (end != npos) {
+  const size_t breaks = text.find(kBreaksCall);
+  if (breaks != std::string_view::npos) {
+    const size_t end = text.find(';', closing(text, breaks + kBreaksCall.size() - 1));
+    if (end != std::string_view::npos) {
       const size_t line_end = text.find('\n', end);
       const size_t comment = text.find("//", end);  // its own, which gives way
       if (comment < line_end) text.erase(end + 1, line_end - end - 1);
       text.insert(end + 1, "  // " + std::string(broken_rule));
     }
   }
-  replace_macro(text, kBreaks, [](std::string_view inner) {
+  replace_macro(text, kBreaksCall, [](std::string_view inner) {
     // A code that was kept: the line that broke the rule stands above.
-    return joined(inner).find('(') == npos ? "assert(" + joined(inner) + " != ACL_SUCCESS)" : joined(inner);
+    return joined(inner).find('(') == std::string_view::npos ? "assert(" + joined(inner) + " != ACL_SUCCESS)"
+                                                             : joined(inner);
   });
   replace_macro(text, "EXPECT_OK(", joined);
   replace_macro(text, "MUST(", joined);
@@ -118,12 +120,12 @@ std::string defined_name(std::string_view line) {
     return std::string(rest.substr(0, rest.find_first_of(" :{")));
   }
   const bool is_function = !line.empty() && line.front() != ' ' && line.front() != '/' &&
-                           line.front() != '#' && line.front() != '}' && line.find('(') != npos &&
-                           line.find('=') > line.find('(');
+                           line.front() != '#' && line.front() != '}' &&
+                           line.find('(') != std::string_view::npos && line.find('=') > line.find('(');
   if (!is_function) return "";
   const size_t open = line.find('(');
   const size_t start = line.find_last_of(" *&", open);
-  return start == npos ? "" : std::string(line.substr(start + 1, open - start - 1));
+  return start == std::string_view::npos ? "" : std::string(line.substr(start + 1, open - start - 1));
 }
 
 }  // namespace plat::rules

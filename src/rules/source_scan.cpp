@@ -9,8 +9,6 @@ namespace plat::rules {
 
 namespace {
 
-constexpr auto npos = std::string_view::npos;
-
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -27,8 +25,8 @@ size_t skip_quoted(std::string_view text, size_t at) {
 }
 
 size_t line_start(std::string_view text, size_t at) {
-  const size_t newline = at == 0 ? npos : text.rfind('\n', at - 1);
-  return newline == npos ? 0 : newline + 1;
+  const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return newline == std::string_view::npos ? 0 : newline + 1;
 }
 
 std::string comment_above(std::string_view text, size_t start) {
@@ -58,7 +56,7 @@ size_t closing(std::string_view text, size_t open) {
     if ((c == ')' || c == '}' || c == ']') && --depth == 0) return at;
     ++at;
   }
-  return npos;
+  return std::string_view::npos;
 }
 
 std::vector<std::string> called_names(std::string_view text) {
@@ -80,32 +78,33 @@ std::vector<std::string> called_names(std::string_view text) {
 }
 
 size_t find_word(std::string_view text, std::string_view name, size_t from) {
-  for (size_t at = text.find(name, from); at != npos; at = text.find(name, at + 1)) {
+  for (size_t at = text.find(name, from); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const size_t end = at + name.size();
     const bool ends = end == text.size() || !is_letter(text[end]) || !is_letter(name.back());
     if ((at == 0 || !is_letter(text[at - 1])) && ends) return at;
   }
-  return npos;
+  return std::string_view::npos;
 }
 
 std::optional<Definition> find_definition(std::string_view text, std::string_view name) {
-  for (size_t at = find_word(text, name); at != npos; at = find_word(text, name, at + 1)) {
+  for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
     const std::string_view after = text.substr(at + name.size());
     const size_t start = line_start(text, at);
     const bool at_margin = text[start] != ' ' && text[start] != '/' && text[start] != '#';
     const bool is_member = text.substr(start, 2) == "  " && text[start + 2] != ' ';
-    size_t open = npos;
+    size_t open = std::string_view::npos;
     if (after.starts_with(" = [")) {
       open = text.find('{', at);
     } else if ((at_margin || is_member) && after.starts_with("(")) {
       const size_t end = closing(text, at + name.size());
-      if (end != npos && text.substr(end + 1).starts_with(" {")) open = end + 2;
+      if (end != std::string_view::npos && text.substr(end + 1).starts_with(" {")) open = end + 2;
     } else if (at_margin && text.substr(start).starts_with("struct ")) {
       open = text.find('{', at);
     }
-    if (open == npos) continue;
+    if (open == std::string_view::npos) continue;
     const size_t end = closing(text, open);
-    if (end != npos) return Definition{comment_above(text, start), text.substr(open + 1, end - open - 1)};
+    if (end != std::string_view::npos)
+      return Definition{comment_above(text, start), text.substr(open + 1, end - open - 1)};
   }
   return std::nullopt;
 }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto kQuiet = std::chrono::milliseconds(20);
 // How long a waiting thread sleeps when another one runs what it waits for.
-constexpr auto kLookAgain = std::chrono::microseconds(200);
+constexpr auto kHostedLookAgain = std::chrono::microseconds(200);
 
 class HostedScheduler : public Scheduler {
  public:
@@ -44,7 +44,7 @@ class HostedScheduler : public Scheduler {
       const auto now = Clock::now();
       if (deadline && now >= *deadline) return false;
       if (step()) continue;
-      Clock::time_point until = now + kLookAgain;
+      Clock::time_point until = now + kHostedLookAgain;
       if (deadline) until = std::min(until, *deadline);
       gate.wait(condition, until);
     }

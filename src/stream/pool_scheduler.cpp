@@ -30,7 +30,7 @@ constexpr size_t kItemsPerTurn = 64;
 // About 5 microseconds.
 constexpr int kLooksBeforeSleep = 100;
 // How long a thread that lends a hand sleeps when there is nothing to run at the moment.
-constexpr auto kLookAgain = std::chrono::microseconds(200);
+constexpr auto kLendAgain = std::chrono::microseconds(200);
 
 // Whether the calling thread is one of the pool's, and not lending a hand from inside code of the client's.
 constinit thread_local bool t_is_worker = false;
@@ -82,7 +82,7 @@ class PoolScheduler final : public Scheduler {
       const auto now = Clock::now();
       if (deadline && now >= *deadline) return false;
       if (lend_a_hand()) continue;
-      Clock::time_point until = now + kLookAgain;
+      Clock::time_point until = now + kLendAgain;
       if (deadline) until = std::min(until, *deadline);
       gate.wait(condition, until);
     }

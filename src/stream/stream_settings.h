@@ -9,6 +9,10 @@
 
 namespace plat::stream {
 
+// Priorities of streams: 0 is the highest.
+inline constexpr uint32_t kPriorityHighest = 0;
+inline constexpr uint32_t kPriorityLowest = 7;
+
 class StreamSettings {
  public:
   explicit StreamSettings(uint32_t priority) : priority_(priority) {}

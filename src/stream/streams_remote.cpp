@@ -11,7 +11,7 @@ namespace {
 
 // How long a host thread waits for the bell of a board before it looks by itself: whether anybody rings
 // depends on another process.
-constexpr auto kLookAgain = std::chrono::milliseconds(100);
+constexpr auto kRemoteLookAgain = std::chrono::milliseconds(100);
 constexpr auto kLookAlone = std::chrono::milliseconds(1);
 
 // What fits into the 8 bytes of a handle that are written: pid, place, and a sum over the rest.
@@ -85,7 +85,7 @@ Result<> Streams::synchronize_remote(Event& event, Deadline deadline, int32_t ti
   while (!is_reached()) {
     const bool is_told = board.listen();
     Clock::time_point until =
-        Clock::now() + (is_told ? Clock::duration(kLookAgain) : Clock::duration(kLookAlone));
+        Clock::now() + (is_told ? Clock::duration(kRemoteLookAgain) : Clock::duration(kLookAlone));
     if (deadline) until = std::min(until, *deadline);
     if (scheduler_->wait(
             board.gate(), [&] { return is_reached() || board.owner_is_gone(); }, until)) {

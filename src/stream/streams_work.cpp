@@ -10,7 +10,6 @@
 namespace plat::stream {
 namespace {
 
-constexpr uint32_t kPriorityLowest = 7;
 constexpr uint32_t kPersistent = 0x4;
 constexpr uint32_t kCpuSchedule = 0x10;
 constexpr uint32_t kDeviceOnly = 0x20;

@@ -8,7 +8,7 @@ namespace programs {
 
 namespace {
 
-constexpr size_t kSize = 4096;
+constexpr size_t kRaceBytes = 4096;
 
 struct Pair {
   Device device;
@@ -18,12 +18,12 @@ struct Pair {
   char* other = nullptr;
   char* host = nullptr;  // page-locked
 
-  Pair() : memory(block(2 * kSize)), other(block(2 * kSize)) {
+  Pair() : memory(block(2 * kRaceBytes)), other(block(2 * kRaceBytes)) {
     MUST(aclrtCreateStream(&first));
     MUST(aclrtCreateStream(&second));
     MUST(aclrtCreateEvent(&event));
     void* locked = nullptr;
-    MUST(aclrtMallocHost(&locked, 2 * kSize));
+    MUST(aclrtMallocHost(&locked, 2 * kRaceBytes));
     host = static_cast<char*>(locked);
   }
   ~Pair() {
@@ -43,7 +43,7 @@ struct Pair {
 
 void fill(void* to, size_t size, aclrtStream stream) { MUST(aclrtMemsetAsync(to, size, 7, size, stream)); }
 void copy(void* to, const void* from, aclrtMemcpyKind kind, aclrtStream stream) {
-  MUST(aclrtMemcpyAsync(to, kSize, from, kSize, kind, stream));
+  MUST(aclrtMemcpyAsync(to, kRaceBytes, from, kRaceBytes, kind, stream));
 }
 
 // Two buffers, filled by one stream and emptied by the other, in turns.
@@ -56,9 +56,9 @@ void ping_pong(bool filler_waits) {
   }
   for (int step = 0; step < 8; ++step) {
     const int turn = step % 2;
-    char* const buffer = pair.memory + turn * kSize;
+    char* const buffer = pair.memory + turn * kRaceBytes;
     if (step >= 2 && filler_waits) MUST(aclrtStreamWaitEvent(pair.first, emptied[turn]));
-    fill(buffer, kSize, pair.first);
+    fill(buffer, kRaceBytes, pair.first);
     MUST(aclrtRecordEvent(filled[turn], pair.first));
     MUST(aclrtStreamWaitEvent(pair.second, filled[turn]));
     copy(pair.other, buffer, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
@@ -80,42 +80,42 @@ void write_rows(const Pair& pair, char* to, aclrtStream stream) {
 void add_race_programs(Programs& all) {
   all["race_write_write"] = [] {
     const Pair pair;
-    fill(pair.memory, kSize, pair.first);
-    fill(pair.memory + kSize - 64, kSize, pair.second);
+    fill(pair.memory, kRaceBytes, pair.first);
+    fill(pair.memory + kRaceBytes - 64, kRaceBytes, pair.second);
   };
   all["race_read_after_write"] = [] {
     const Pair pair;
-    fill(pair.memory, kSize, pair.first);
+    fill(pair.memory, kRaceBytes, pair.first);
     copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
   };
   all["race_write_after_read"] = [] {
     const Pair pair;
     copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.first);
-    fill(pair.memory, kSize, pair.second);
+    fill(pair.memory, kRaceBytes, pair.second);
   };
   // An event that was recorded too early orders nothing.
   all["race_event_before"] = [] {
     const Pair pair;
     pair.order(pair.first, pair.second);
-    fill(pair.memory, kSize, pair.first);
-    fill(pair.memory, kSize, pair.second);
+    fill(pair.memory, kRaceBytes, pair.first);
+    fill(pair.memory, kRaceBytes, pair.second);
   };
   all["race_host_reads"] = [] {
     const Pair pair;
     copy(pair.host, pair.memory, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);
-    MUST(aclrtMemcpy(pair.other, kSize, pair.host, kSize, ACL_MEMCPY_HOST_TO_DEVICE));
+    MUST(aclrtMemcpy(pair.other, kRaceBytes, pair.host, kRaceBytes, ACL_MEMCPY_HOST_TO_DEVICE));
   };
   all["race_host_writes"] = [] {
     const Pair pair;
     copy(pair.memory, pair.host, ACL_MEMCPY_HOST_TO_DEVICE, pair.first);
-    MUST(aclrtMemcpy(pair.host, kSize, pair.other, kSize, ACL_MEMCPY_DEVICE_TO_HOST));
+    MUST(aclrtMemcpy(pair.host, kRaceBytes, pair.other, kRaceBytes, ACL_MEMCPY_DEVICE_TO_HOST));
   };
   all["race_of_threads"] = [] {
     const Pair pair;
-    fill(pair.memory, kSize, pair.first);
+    fill(pair.memory, kRaceBytes, pair.first);
     std::thread([&] {
       MUST(aclrtSetDevice(0));
-      fill(pair.memory, kSize, pair.second);
+      fill(pair.memory, kRaceBytes, pair.second);
       MUST(aclrtResetDevice(0));
     }).join();
   };
@@ -129,24 +129,24 @@ void add_race_programs(Programs& all) {
   all["ordered_ping_pong"] = [] { ping_pong(true); };
   all["ordered_by_event"] = [] {
     const Pair pair;
-    fill(pair.memory, kSize, pair.first);
+    fill(pair.memory, kRaceBytes, pair.first);
     pair.order(pair.first, pair.second);
     copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
     pair.order(pair.second, pair.first);
-    fill(pair.memory, kSize, pair.first);
+    fill(pair.memory, kRaceBytes, pair.first);
     MUST(aclrtSynchronizeStream(pair.first));
-    fill(pair.memory, kSize, pair.second);  // the host has waited
+    fill(pair.memory, kRaceBytes, pair.second);  // the host has waited
   };
   all["ordered_for_host"] = [] {
     const Pair pair;
     copy(pair.host, pair.memory, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);
     MUST(aclrtSynchronizeStream(pair.first));
-    MUST(aclrtMemcpy(pair.other, kSize, pair.host, kSize, ACL_MEMCPY_HOST_TO_DEVICE));
+    MUST(aclrtMemcpy(pair.other, kRaceBytes, pair.host, kRaceBytes, ACL_MEMCPY_HOST_TO_DEVICE));
     copy(pair.memory, pair.host, ACL_MEMCPY_HOST_TO_DEVICE, pair.first);
     MUST(aclrtRecordEvent(pair.event, pair.first));
     aclrtEventStatus status = ACL_EVENT_STATUS_NOT_READY;
     while (status != ACL_EVENT_STATUS_COMPLETE) MUST(aclrtQueryEvent(pair.event, &status));
-    MUST(aclrtMemcpy(pair.host, kSize, pair.other, kSize, ACL_MEMCPY_DEVICE_TO_HOST));
+    MUST(aclrtMemcpy(pair.host, kRaceBytes, pair.other, kRaceBytes, ACL_MEMCPY_DEVICE_TO_HOST));
   };
   // Between two tasks of a stream the host function has the memory for itself.
   all["ordered_by_host_function"] = [] {
@@ -157,11 +157,11 @@ void add_race_programs(Programs& all) {
         [](void* host) {
           MUST(aclrtSetDevice(0));  // on a thread of its own
           char* const bytes = static_cast<char*>(host);
-          MUST(aclrtMemcpy(bytes + kSize, kSize, bytes, kSize, ACL_MEMCPY_HOST_TO_HOST));
+          MUST(aclrtMemcpy(bytes + kRaceBytes, kRaceBytes, bytes, kRaceBytes, ACL_MEMCPY_HOST_TO_HOST));
         },
         pair.host));
-    MUST(aclrtMemcpyAsync(pair.memory, kSize, pair.host + kSize, kSize, ACL_MEMCPY_HOST_TO_DEVICE,
-                          pair.first));
+    MUST(aclrtMemcpyAsync(pair.memory, kRaceBytes, pair.host + kRaceBytes, kRaceBytes,
+                          ACL_MEMCPY_HOST_TO_DEVICE, pair.first));
     copy(pair.host, pair.other, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);
     MUST(aclrtSynchronizeStream(pair.first));
   };
@@ -172,17 +172,17 @@ void add_race_programs(Programs& all) {
     MUST(aclrtMemset(flag, 64, 0, 64));
     MUST(aclrtValueWait(flag, 1, ACL_STREAM_WAIT_VALUE_EQ, pair.second));
     copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
-    fill(pair.memory, kSize, pair.first);
+    fill(pair.memory, kRaceBytes, pair.first);
     MUST(aclrtValueWrite(flag, 1, 0, pair.first));
     MUST(aclrtSynchronizeDevice());
     MUST(aclrtFree(flag));
   };
   all["apart_in_one_block"] = [] {
     const Pair pair;
-    fill(pair.memory, kSize, pair.first);
-    fill(pair.memory + kSize, kSize, pair.second);
+    fill(pair.memory, kRaceBytes, pair.first);
+    fill(pair.memory + kRaceBytes, kRaceBytes, pair.second);
     copy(pair.host, pair.other, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);  // two that only read
-    copy(pair.host + kSize, pair.other, ACL_MEMCPY_DEVICE_TO_HOST, pair.second);
+    copy(pair.host + kRaceBytes, pair.other, ACL_MEMCPY_DEVICE_TO_HOST, pair.second);
   };
   all["apart_in_columns"] = [] {
     const Pair pair;

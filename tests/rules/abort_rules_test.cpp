@@ -8,7 +8,6 @@
 namespace plat::rule_test {
 namespace {
 
-void nothing(void*) {}
 void count(void* number) { ++*static_cast<std::atomic<int>*>(number); }
 
 RULE_BROKEN(StreamAborted) {

@@ -10,7 +10,6 @@
 namespace plat::rule_test {
 namespace {
 
-void nothing(void*) {}
 uint64_t self() { return static_cast<uint64_t>(pthread_self()); }
 
 RULE_BROKEN(CallbackFunction) {

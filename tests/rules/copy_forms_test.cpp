@@ -31,8 +31,8 @@ aclrtMemcpyBatchAttr batch_attribute(const Ends& ends) {
 }
 
 // Two entries, of unlike length.
-struct Batch {
-  explicit Batch(const Ends& ends)
+struct BatchCall {
+  explicit BatchCall(const Ends& ends)
       : to{ends.to, offset(ends.to, 32)},
         from{ends.from, offset(ends.from, 32)},
         attribute{batch_attribute(ends), batch_attribute(ends), batch_attribute(ends)} {}
@@ -57,23 +57,23 @@ const std::map<std::string, std::function<aclError(const Ends&)>> kForms = {
      [](const Ends& e) { return aclrtMemcpy2dAsync(e.to, 32, e.from, 32, 32, 3, e.kind, e.stream); }},
     {"batch",
      [](const Ends& e) {
-       Batch b(e);
+       BatchCall b(e);
        return aclrtMemcpyBatch(b.to, b.room, b.from, b.size, 2, b.attribute, b.first, 1, &b.failed);
      }},
     {"batch V2",
      [](const Ends& e) {
-       Batch b(e);
+       BatchCall b(e);
        return aclrtMemcpyBatchV2(b.to, b.room, b.from, b.size, 2, b.attribute, b.first, 1);
      }},
     {"batch, async",
      [](const Ends& e) {
-       Batch b(e);
+       BatchCall b(e);
        return aclrtMemcpyBatchAsync(b.to, b.room, b.from, b.size, 2, b.attribute, b.first, 1, &b.failed,
                                     e.stream);
      }},
     {"batch, async V2",
      [](const Ends& e) {
-       Batch b(e);
+       BatchCall b(e);
        return aclrtMemcpyBatchAsyncV2(b.to, b.room, b.from, b.size, 2, b.attribute, b.first, 1, e.stream);
      }},
 };
@@ -129,9 +129,9 @@ TEST(CopyForms, BatchesSayWhichEntryWasWrong) {
     void *device = nullptr, *pinned = nullptr;
     EXPECT_OK(aclrtMalloc(&device, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
     EXPECT_OK(aclrtMallocHost(&pinned, kBytes));
-    const auto batch = [&](const std::function<void(Batch&)>& spoil, size_t& failed, size_t count = 2,
+    const auto batch = [&](const std::function<void(BatchCall&)>& spoil, size_t& failed, size_t count = 2,
                            size_t attributes = 1) {
-      Batch b({device, pinned, ACL_MEMCPY_HOST_TO_DEVICE, nullptr});
+      BatchCall b({device, pinned, ACL_MEMCPY_HOST_TO_DEVICE, nullptr});
       spoil(b);
       const aclError code =
           aclrtMemcpyBatch(b.to, b.room, b.from, b.size, count, b.attribute, b.first, attributes, &b.failed);
@@ -139,19 +139,19 @@ TEST(CopyForms, BatchesSayWhichEntryWasWrong) {
       return code;
     };
     size_t failed = 0;
-    const auto nothing = [](Batch&) {};
+    const auto nothing = [](BatchCall&) {};
     EXPECT_OK(batch(nothing, failed));
-    EXPECT_EQ(batch([](Batch& b) { b.room[1] = 1; }, failed), 100000);
+    EXPECT_EQ(batch([](BatchCall& b) { b.room[1] = 1; }, failed), 100000);
     EXPECT_EQ(failed, 1U);
     EXPECT_EQ(batch(nothing, failed, 0), 100000);
     EXPECT_EQ(failed, SIZE_MAX);
-    EXPECT_EQ(batch([](Batch& b) { b.attribute[0].rsv[15] = 1; }, failed), 100000);
-    EXPECT_EQ(batch([](Batch& b) { b.first[0] = 1; }, failed), 107000);
+    EXPECT_EQ(batch([](BatchCall& b) { b.attribute[0].rsv[15] = 1; }, failed), 100000);
+    EXPECT_EQ(batch([](BatchCall& b) { b.first[0] = 1; }, failed), 107000);
     EXPECT_EQ(batch(nothing, failed, 2, 0), 107000);
     EXPECT_EQ(batch(nothing, failed, 2, 3), 107000);
-    EXPECT_NE(batch([](Batch& b) { std::swap(b.to[1], b.from[1]); }, failed), ACL_SUCCESS);
+    EXPECT_NE(batch([](BatchCall& b) { std::swap(b.to[1], b.from[1]); }, failed), ACL_SUCCESS);
     EXPECT_EQ(failed, 1U) << "one direction for all";
-    EXPECT_OK(batch([](Batch& b) { b.size[0] = b.size[1] = 0; }, failed));
+    EXPECT_OK(batch([](BatchCall& b) { b.size[0] = b.size[1] = 0; }, failed));
   });
 }
 

@@ -132,17 +132,17 @@ TEST(CopyOrder, MappedMemoryThatWorkedBeforeIsCheckedAgain) {
 
 // -- Places and kinds of an asynchronous copy
 
-enum class Spot { Device, Host, Unknown };
+enum class Spot { Board, Host, Unknown };
 
 // What the documents say; -1: not in their table, because DEFAULT and known places always work out.
 int expected_direction(Spot source, Spot target, int kind) {
   constexpr int kRefused = 107000, kOnHost = 207000;
   const bool known = source != Spot::Unknown && target != Spot::Unknown;
-  const bool on_host = source != Spot::Device && target != Spot::Device;
-  if (kind == 5) return source != Spot::Device && target == Spot::Device ? 0 : kRefused;
+  const bool on_host = source != Spot::Board && target != Spot::Board;
+  if (kind == 5) return source != Spot::Board && target == Spot::Board ? 0 : kRefused;
   if (known || kind == 4) return on_host ? kOnHost : 0;
-  if (target == Spot::Device) return kind == 1 || kind == 3 ? 0 : kRefused;
-  if (source == Spot::Device) return kind == 2 || kind == 3 ? 0 : kRefused;
+  if (target == Spot::Board) return kind == 1 || kind == 3 ? 0 : kRefused;
+  if (source == Spot::Board) return kind == 2 || kind == 3 ? 0 : kRefused;
   if (source == Spot::Host) return kind == 0 ? kOnHost : kind == 1 ? 0 : kRefused;
   if (target == Spot::Host) return kind == 0 ? kOnHost : kind == 2 ? 0 : kRefused;
   return kind == 0 ? kOnHost : 0;
@@ -159,10 +159,10 @@ TEST(CopyOrder, EveryPlaceAndKindOfAnAsynchronousCopy) {
     EXPECT_OK(aclrtMallocHost(&pinned, 4096));
     alignas(64) char unknown[256] = {};
     const auto at = [&](Spot spot, size_t bytes) {
-      return offset(spot == Spot::Device ? device : spot == Spot::Host ? pinned : unknown, bytes);
+      return offset(spot == Spot::Board ? device : spot == Spot::Host ? pinned : unknown, bytes);
     };
-    for (const Spot source : {Spot::Device, Spot::Host, Spot::Unknown})
-      for (const Spot target : {Spot::Device, Spot::Host, Spot::Unknown})
+    for (const Spot source : {Spot::Board, Spot::Host, Spot::Unknown})
+      for (const Spot target : {Spot::Board, Spot::Host, Spot::Unknown})
         for (int kind = 0; kind <= 5; ++kind) {
           const aclError code = aclrtMemcpyAsync(at(target, 64), 16, at(source, 0), 16,
                                                  static_cast<aclrtMemcpyKind>(kind), stream);

@@ -10,7 +10,6 @@ namespace {
 using fabric::Cause;
 using test::FakeDaemon;
 
-constexpr auto kFabric = ACL_MEM_SHARE_HANDLE_TYPE_FABRIC;
 constexpr size_t kBytes = 4_MiB;  // what the daemon has
 #define ON_SERVER_1 \
   {"PLAT_PRODUCT", "a3"}, {"PLAT_NODE", "shared"}, { "PLAT_SERVER", "1" }

@@ -14,9 +14,7 @@ using share::FabricHandle;
 using test::Channel;
 using test::Peer;
 
-constexpr auto kFabric = ACL_MEM_SHARE_HANDLE_TYPE_FABRIC;
 constexpr auto kDefault = ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT;
-constexpr uint64_t kEverybody = ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 #define ON_A3 \
   { "PLAT_PRODUCT", "a3" }
 

@@ -280,9 +280,9 @@ RULE_KEPT(CoreDevice, kNumbers) {
   EXPECT_OK(aclrtResetDeviceResLimit(0));
 }
 
-std::string g_told;
+std::string g_device_told;
 void tell(int32_t id, aclrtDeviceState state, void* argument) {
-  g_told += static_cast<const char*>(argument) + std::to_string(id) + std::to_string(state) + " ";
+  g_device_told += static_cast<const char*>(argument) + std::to_string(id) + std::to_string(state) + " ";
 }
 
 RULE_BROKEN(CallbackName) {
@@ -297,12 +297,12 @@ RULE_KEPT(CallbackName) {
   EXPECT_OK(aclrtRegDeviceStateCallback("b", tell, b));
   EXPECT_OK(aclrtRegDeviceStateCallback("never", nullptr, nullptr));
   EXPECT_OK(aclrtSetDevice(1));
-  EXPECT_EQ(g_told, "a10 b10 a11 b11 ");
+  EXPECT_EQ(g_device_told, "a10 b10 a11 b11 ");
   EXPECT_NE(aclrtSetDevice(9), 0);
-  EXPECT_EQ(g_told, "a10 b10 a11 b11 ");
+  EXPECT_EQ(g_device_told, "a10 b10 a11 b11 ");
   EXPECT_OK(aclrtRegDeviceStateCallback("a", nullptr, nullptr));
   EXPECT_OK(aclrtResetDevice(1));
-  EXPECT_EQ(g_told, "a10 b10 a11 b11 b12 b13 ");
+  EXPECT_EQ(g_device_told, "a10 b10 a11 b11 b12 b13 ");
 }
 
 RULE_BROKEN(VersionFile, {"ASCEND_HOME_PATH", "/nowhere"}) {

@@ -16,7 +16,7 @@ namespace {
 using test::Channel;
 using test::Peer;
 
-constexpr uint64_t kEverybody = ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
+constexpr uint64_t kEveryProcess = ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 constexpr size_t kKeyBytes = 65;
 #define ON_SHARED_MACHINE \
   { "PLAT_NODE", "shared" }
@@ -128,7 +128,7 @@ TEST(IpcMapping, IsReachedByKeyFromAnotherProcess) {
       aclrtDrvMemHandle handle = physical(4_MiB);
       EXPECT_OK(aclrtMapMem(offset(va, 2_MiB), 4_MiB, 0, handle, 0));
       fill(offset(va, 2_MiB), 4_MiB, 7);
-      channel.send_text(export_key(offset(va, 4_MiB), 1_MiB, kEverybody));
+      channel.send_text(export_key(offset(va, 4_MiB), 1_MiB, kEveryProcess));
       channel.receive();
       channel.send(static_cast<unsigned char>(byte_at(va, 4_MiB + 5)));
       // Unmapped and freed here, it lives on where it was imported; the key opens nothing new.
@@ -192,7 +192,7 @@ TEST(IpcOrder, ContextComesAfterArgumentsAndBeforeTheRest) {
 // A key that only had its link chosen here is closed without effect on anybody.
 TEST(IpcAttribute, IsEndedByCloseWithoutAnImport) {
   run({ON_SHARED_MACHINE, {"PLAT_PRODUCT", "a3"}}, [] {
-    Peer exporter(exporter_of(4096, kEverybody));
+    Peer exporter(exporter_of(4096, kEveryProcess));
     EXPECT_OK(aclrtSetDevice(0));
     const std::string key = exporter.channel().receive_text();
     EXPECT_EQ(aclrtIpcMemClose(key.c_str()), 107017);
@@ -213,7 +213,7 @@ RULE_BROKEN(IpcUnknown) {
   EXPECT_OK(aclrtSetDevice(0));
   void* pointer = block(4096);
   void* imported = nullptr;
-  const std::string key = export_key(pointer, 4096, kEverybody);
+  const std::string key = export_key(pointer, 4096, kEveryProcess);
   int32_t pid = 1;
   std::string other = key;
   other[20] = other[20] == 'a' ? 'b' : 'a';
@@ -230,8 +230,8 @@ RULE_BROKEN(IpcUnknown) {
 RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
   // Write there, read at home; small and large blocks alike.
   const size_t sizes[2] = {3000, 6_MiB};
-  Peer small(exporter_of(sizes[0], kEverybody));
-  Peer large(exporter_of(sizes[1], kEverybody));
+  Peer small(exporter_of(sizes[0], kEveryProcess));
+  Peer large(exporter_of(sizes[1], kEveryProcess));
   for (Peer* which : {&small, &large}) {
     Peer& exporter = *which;
     const size_t size = sizes[which == &large];
@@ -283,13 +283,13 @@ RULE_KEPT(IpcDenied, ON_SHARED_MACHINE) {
 RULE_BROKEN(IpcOwnProcess) {
   EXPECT_OK(aclrtSetDevice(0));
   void* imported = nullptr;
-  EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, export_key(block(4096), 4096, kEverybody).c_str(), 0));
+  EXPECT_BREAKS(aclrtIpcMemImportByKey(&imported, export_key(block(4096), 4096, kEveryProcess).c_str(), 0));
 }
 RULE_KEPT(IpcOwnProcess, {"PLAT_RULES", "IPC-Import-other-process=off"}) {
   EXPECT_OK(aclrtSetDevice(0));
   void* pointer = block(4096);
   void* imported = nullptr;
-  EXPECT_OK(aclrtIpcMemImportByKey(&imported, export_key(pointer, 4096, kEverybody).c_str(), 0));
+  EXPECT_OK(aclrtIpcMemImportByKey(&imported, export_key(pointer, 4096, kEveryProcess).c_str(), 0));
   EXPECT_EQ(imported, pointer);
 }
 
@@ -309,7 +309,7 @@ RULE_KEPT(IpcNotExporter) {
 RULE_BROKEN(IpcNoWhitelist) {
   EXPECT_OK(aclrtSetDevice(0));
   int32_t pid = 1;
-  EXPECT_BREAKS(aclrtIpcMemSetImportPid(export_key(block(4096), 4096, kEverybody).c_str(), &pid, 1));
+  EXPECT_BREAKS(aclrtIpcMemSetImportPid(export_key(block(4096), 4096, kEveryProcess).c_str(), &pid, 1));
 }
 RULE_KEPT(IpcNoWhitelist) {
   EXPECT_OK(aclrtSetDevice(0));

@@ -6,6 +6,9 @@
 
 namespace plat::rule_test {
 
+inline constexpr auto kFabric = ACL_MEM_SHARE_HANDLE_TYPE_FABRIC;
+inline constexpr uint64_t kEverybody = ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
+
 // Memory of a device, in huge pages; all else is 0.
 inline aclrtPhysicalMemProp device_prop(uint32_t device = 0, aclrtMemAttr attribute = ACL_HBM_MEM_HUGE) {
   aclrtPhysicalMemProp prop{};

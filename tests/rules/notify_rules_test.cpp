@@ -12,7 +12,7 @@ namespace {
 using test::Channel;
 using test::Peer;
 
-constexpr uint64_t kEverybody = ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION;
+constexpr uint64_t kEveryWaiter = ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 constexpr size_t kKeyBytes = 65;
 #define ON_950 \
   { "PLAT_PRODUCT", "950" }
@@ -27,18 +27,12 @@ aclrtCntNotify make_counter() {
   EXPECT_OK(aclrtCntNotifyCreate(&notify, 0));
   return notify;
 }
-std::string key_of(aclrtNotify notify, uint64_t flags = kEverybody) {
+std::string key_of(aclrtNotify notify, uint64_t flags = kEveryWaiter) {
   char key[kKeyBytes] = {};
   EXPECT_OK(aclrtNotifyGetExportKey(notify, key, sizeof key, flags));
   EXPECT_EQ(strlen(key), 64u);
   return key;
 }
-bool is_done(aclrtStream stream) {
-  aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-  EXPECT_OK(aclrtStreamQuery(stream, &status));
-  return status == ACL_STREAM_STATUS_COMPLETE;
-}
-
 // Exports a notify, sends its key, and lives until it hears something.
 std::function<void(Channel&)> exporter(uint64_t flags) {
   return [=](Channel& channel) {
@@ -130,7 +124,7 @@ RULE_KEPT(NotifyFlags) {
   Device device;
   make_notify(ACL_NOTIFY_DEVICE_USE_ONLY);
   key_of(make_notify(), ACL_RT_NOTIFY_EXPORT_FLAG_DEFAULT);
-  key_of(make_notify(), kEverybody);
+  key_of(make_notify(), kEveryWaiter);
 }
 
 RULE_BROKEN(NotifyLimit, {"PLAT_PRODUCT", "inference"}) {
@@ -165,7 +159,7 @@ RULE_KEPT(NotifyDeviceOnly) {
 }
 
 RULE_BROKEN(NotifyWaitHere) {
-  Peer peer(exporter(kEverybody));
+  Peer peer(exporter(kEveryWaiter));
   const std::string key = peer.channel().receive_text();
   Device device;
   aclrtNotify imported = nullptr;
@@ -356,7 +350,7 @@ RULE_BROKEN(NotifyKeySelf) {
   EXPECT_BREAKS(aclrtNotifyImportByKey(&again, key_of(notify).c_str(), 0));
 }
 RULE_KEPT(NotifyKeySelf) {
-  Peer peer(exporter(kEverybody));
+  Peer peer(exporter(kEveryWaiter));
   const std::string key = peer.channel().receive_text();
   Device device;
   aclrtNotify one = nullptr, other = nullptr;
@@ -368,7 +362,7 @@ RULE_KEPT(NotifyKeySelf) {
 }
 
 RULE_BROKEN(NotifyShown) {
-  Peer peer(exporter(kEverybody));
+  Peer peer(exporter(kEveryWaiter));
   const std::string key = peer.channel().receive_text();
   Device device;
   int32_t pid = 1;

@@ -16,7 +16,7 @@ namespace {
 using test::Channel;
 using test::Peer;
 
-constexpr int kThreads = 4;
+constexpr int kWaiters = 4;
 constexpr int kTurns = 100;
 
 // One that other processes may record, and its key.
@@ -33,7 +33,7 @@ aclrtNotify make_notify(std::string& key) {
 // Records what it is asked for, until it is asked for nothing.
 void record(Channel& channel) {
   EXPECT_OK(aclrtSetDevice(0));
-  std::vector<aclrtNotify> notifies(2 * kThreads);
+  std::vector<aclrtNotify> notifies(2 * kWaiters);
   for (aclrtNotify& notify : notifies)
     EXPECT_OK(aclrtNotifyImportByKey(&notify, channel.receive_text().c_str(), 0));
   for (uint64_t asked = channel.receive(); asked != 0; asked = channel.receive())
@@ -41,17 +41,11 @@ void record(Channel& channel) {
   EXPECT_OK(aclrtSynchronizeStream(nullptr));
 }
 
-bool is_done(aclrtStream stream) {
-  aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
-  EXPECT_OK(aclrtStreamQuery(stream, &status));
-  return status == ACL_STREAM_STATUS_COMPLETE;
-}
-
 TEST(NotifyWakes, EveryStreamAndEveryThread) {
   run({}, [] {
     Peer peer(record);
     const Device device;
-    std::vector<aclrtNotify> notifies(2 * kThreads);
+    std::vector<aclrtNotify> notifies(2 * kWaiters);
     for (aclrtNotify& notify : notifies) {
       std::string key;
       notify = make_notify(key);
@@ -67,8 +61,8 @@ TEST(NotifyWakes, EveryStreamAndEveryThread) {
       aclrtStream waited = make_stream(), alone = make_stream();  // nobody sleeps for this one
       for (int turn = 0; turn < kTurns; ++turn) {
         EXPECT_OK(aclrtWaitAndResetNotify(notifies[own], waited, 0));
-        EXPECT_OK(aclrtWaitAndResetNotify(notifies[kThreads + own], alone, 0));
-        ask(kThreads + own);
+        EXPECT_OK(aclrtWaitAndResetNotify(notifies[kWaiters + own], alone, 0));
+        ask(kWaiters + own);
         if (turn % 4 == 0) {
           EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(waited, 1), 507046);
         }
@@ -81,7 +75,7 @@ TEST(NotifyWakes, EveryStreamAndEveryThread) {
       EXPECT_OK(aclrtDestroyStream(alone));
     };
     std::vector<std::thread> threads;
-    for (size_t own = 0; own < kThreads; ++own) threads.emplace_back(work, own);
+    for (size_t own = 0; own < kWaiters; ++own) threads.emplace_back(work, own);
     for (std::thread& thread : threads) thread.join();
     peer.channel().send(0);
     EXPECT_TRUE(peer.join());

@@ -38,8 +38,9 @@ void note(char kind, const std::string& text) {
   static std::set<std::string> noted;  // of a loop the first is enough
   const std::lock_guard lock(mutex);
   const std::string line = kind + text + "\n";
-  if (notes_fd >= 0 && noted.insert(line).second)
+  if (notes_fd >= 0 && noted.insert(line).second) {
     EXPECT_EQ(write(notes_fd, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  }
 }
 
 Asserted read_notes(int fd) {

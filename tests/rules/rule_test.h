@@ -57,6 +57,8 @@ void expect_ok(aclError code, const char* expression, const char* file, int line
 // For a rule that is broken otherwise than by a call.
 void broken_without_a_call();
 
+inline void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
+
 }  // namespace plat::rule_test
 
 #define EXPECT_BREAKS(call) ::plat::rule_test::expect_breaks((call), #call, __FILE__, __LINE__)

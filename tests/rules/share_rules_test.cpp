@@ -11,7 +11,6 @@ namespace {
 using test::Channel;
 using test::Peer;
 
-constexpr uint64_t kEverybody = ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 #define ON_SHARED_MACHINE \
   { "PLAT_NODE", "shared" }
 

@@ -6,6 +6,13 @@
 
 namespace plat::rule_test {
 
+// A host function or callback that does nothing.
+inline void nothing(void*) {}
+inline bool is_done(aclrtStream stream) {
+  aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
+  EXPECT_OK(aclrtStreamQuery(stream, &status));
+  return status == ACL_STREAM_STATUS_COMPLETE;
+}
 // What aclrtCreateStreamWithConfig gives.
 inline aclrtStream make_stream(uint32_t flags = 0) {
   aclrtStream stream = nullptr;

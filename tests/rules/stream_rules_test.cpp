@@ -7,8 +7,6 @@
 namespace plat::rule_test {
 namespace {
 
-void nothing(void*) {}
-
 RULE_BROKEN(ContextHandle) {
   Device device;
   aclrtContext context = nullptr;

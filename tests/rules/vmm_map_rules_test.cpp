@@ -5,8 +5,6 @@
 namespace plat::rule_test {
 namespace {
 
-void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 RULE_BROKEN(MapOffset) {
   Memory m;
   EXPECT_BREAKS(aclrtMapMem(m.va, 2_MiB, 2_MiB, m.handle, 0));

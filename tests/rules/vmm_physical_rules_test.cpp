@@ -5,8 +5,6 @@
 namespace plat::rule_test {
 namespace {
 
-void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 RULE_BROKEN(PhysicalSize) {
   Memory m;
   aclrtPhysicalMemProp prop = device_prop();

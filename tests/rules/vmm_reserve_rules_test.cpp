@@ -5,7 +5,6 @@
 namespace plat::rule_test {
 namespace {
 
-void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
 constexpr uint64_t kWindow = 0x100000000000;
 
 RULE_BROKEN(ReserveAlignment) {

@@ -13,7 +13,7 @@ namespace plat::test {
 
 namespace {
 
-constexpr size_t kRemembered = 30;
+constexpr size_t kObjectsRemembered = 30;
 constexpr uint64_t kManagedMost = uint64_t{3} << 40;
 
 }  // namespace
@@ -31,7 +31,7 @@ std::string ObjectPlayer::history() const {
 
 bool ObjectPlayer::agree(std::string call, std::optional<RuleId> wanted, int got) {
   calls_.push_back(fmt::format("{} = {}", call, got));
-  if (calls_.size() > kRemembered) calls_.pop_front();
+  if (calls_.size() > kObjectsRemembered) calls_.pop_front();
   const int code = wanted ? rules::get(*wanted).code(rules::Generation::V2) : 0;
   const std::string_view wanted_rule = wanted ? rules::get(*wanted).name : "";
   const std::string_view message = aclGetRecentErrMsg();

@@ -11,7 +11,6 @@ namespace plat::test {
 
 namespace {
 
-constexpr uint64_t kPage = 2_MiB;
 constexpr size_t kMostReservations = 40;
 
 template <class Map>

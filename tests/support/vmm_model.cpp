@@ -11,7 +11,6 @@ namespace plat::test {
 
 namespace {
 
-constexpr uint64_t kPage = 2_MiB;
 constexpr uint64_t kGiant = 1_GiB;
 constexpr uint64_t kWindowStart = 16_TiB;
 constexpr uint64_t kWindowEnd = 24_TiB;

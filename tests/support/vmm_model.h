@@ -19,6 +19,8 @@
 
 namespace plat::test {
 
+inline constexpr uint64_t kPage = uint64_t{2} << 20;
+
 struct Verdict {
   std::optional<RuleId> rule;  // the one that the call breaks; none: it succeeds
   int code = 0;

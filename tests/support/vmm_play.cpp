@@ -13,7 +13,6 @@ namespace plat::test {
 
 namespace {
 
-constexpr uint64_t kPage = 2_MiB;
 constexpr size_t kRemembered = 30;
 
 void* pointer(uint64_t value) { return reinterpret_cast<void*>(value); }

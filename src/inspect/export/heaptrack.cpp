@@ -11,9 +11,9 @@ namespace plat::inspect {
 
 namespace {
 
-class Writer {
+class HeaptrackWriter {
  public:
-  Writer(const History& history, NamedStacks& stacks) : history_(history), stacks_(stacks) {}
+  HeaptrackWriter(const History& history, NamedStacks& stacks) : history_(history), stacks_(stacks) {}
 
   std::string write() {
     text_ = fmt::format("v 10400 2\nX {}\nI 1000 0\n", one_line(history_.info.program));
@@ -88,7 +88,7 @@ class Writer {
 }  // namespace
 
 std::string to_heaptrack(const History& history, NamedStacks& stacks) {
-  return Writer(history, stacks).write();
+  return HeaptrackWriter(history, stacks).write();
 }
 
 }  // namespace plat::inspect

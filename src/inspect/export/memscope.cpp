@@ -78,9 +78,9 @@ class Database {
   int column_ = 0;
 };
 
-class Writer {
+class MemscopeWriter {
  public:
-  Writer(const History& history, NamedStacks& stacks) : history_(history), stacks_(stacks) {}
+  MemscopeWriter(const History& history, NamedStacks& stacks) : history_(history), stacks_(stacks) {}
 
   std::string write() {
     // Viewers want a first and a last moment that differ.
@@ -218,7 +218,7 @@ class Writer {
 }  // namespace
 
 std::string to_memscope(const History& history, NamedStacks& stacks) {
-  return Writer(history, stacks).write();
+  return MemscopeWriter(history, stacks).write();
 }
 
 }  // namespace plat::inspect

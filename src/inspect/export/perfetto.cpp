@@ -60,9 +60,9 @@ class Lanes {
   std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<>> free_;
 };
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const History& history, NamedStacks& stacks)
+  PerfettoWriter(const History& history, NamedStacks& stacks)
       : history_(history), stacks_(stacks), lane_of_(history.lives.size()) {}
 
   std::string write() {
@@ -305,7 +305,7 @@ class Writer {
 }  // namespace
 
 std::string to_perfetto(const History& history, NamedStacks& stacks) {
-  return Writer(history, stacks).write();
+  return PerfettoWriter(history, stacks).write();
 }
 
 }  // namespace plat::inspect

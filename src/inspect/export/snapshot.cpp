@@ -39,9 +39,9 @@ class Addresses {
   uint64_t next_ = kElsewhere;
 };
 
-class Writer {
+class SnapshotWriter {
  public:
-  Writer(const History& history, NamedStacks& stacks)
+  SnapshotWriter(const History& history, NamedStacks& stacks)
       : history_(history), stacks_(stacks), addresses_(history.lives.size()) {}
 
   std::string write() {
@@ -184,7 +184,7 @@ class Writer {
 }  // namespace
 
 std::string to_snapshot(const History& history, NamedStacks& stacks) {
-  return Writer(history, stacks).write();
+  return SnapshotWriter(history, stacks).write();
 }
 
 }  // namespace plat::inspect

@@ -28,7 +28,7 @@ namespace {
 alignas(File) std::byte g_file_place[sizeof(File)];
 File& file() { return *std::launder(reinterpret_cast<File*>(g_file_place)); }
 
-std::atomic<uint64_t> g_numbers{0};
+std::atomic<uint64_t> g_event_numbers{0};
 pthread_key_t g_thread_key;
 uint32_t g_forks = 0;
 
@@ -182,7 +182,7 @@ void end_late_trace() {
   forget_modules();
 }
 
-uint64_t next_number() { return g_numbers.fetch_add(1, std::memory_order_relaxed) + 1; }
+uint64_t next_number() { return g_event_numbers.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 }  // namespace plat::inspect
 

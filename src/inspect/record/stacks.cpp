@@ -31,7 +31,7 @@ Known* g_known = nullptr;
 // Frames of Python that the trace has names for; when it is full, they are named with every stack.
 constexpr size_t kNamedCount = size_t{1} << 14;
 std::atomic<uint64_t> g_named[kNamedCount];
-std::atomic<uint32_t> g_numbers{0};
+std::atomic<uint32_t> g_stack_numbers{0};
 uint32_t g_depth = 0;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -104,7 +104,7 @@ uint32_t define(const Taken& taken) {
   const uint32_t count = taken.count;
   note_modules();
   name_frames(taken);
-  const uint32_t number = g_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t number = g_stack_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
   ThreadState& state = t_state;
   if (!has_room(state, kEventMax + (count + 1) * kVarintMax)) return 0;
   uint8_t* at = state.at;

@@ -16,10 +16,10 @@ bool counter_is_trusted() {
 #else
   char name[16] = {};
   const int file =
-      open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+      ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  const ssize_t got = read(file, name, sizeof name - 1);
-  close(file);
+  const ssize_t got = ::read(file, name, sizeof name - 1);
+  ::close(file);
   return got >= 3 && std::strncmp(name, "tsc", 3) == 0;
 #endif
 }

@@ -9,7 +9,7 @@
 namespace plat::inspect {
 namespace {
 
-constexpr uint64_t kBlock = 0x100000;
+constexpr uint64_t kRaced = 0x100000;
 constexpr uint64_t kSize = 64;
 constexpr uint64_t kOther = 0x200000;  // where copies go, each to a place of its own
 constexpr uint64_t kSteps = 40;
@@ -17,12 +17,12 @@ constexpr uint64_t kSteps = 40;
 class Trace : public test::MadeUpTrace {
  public:
   Trace() {
-    apply(Op::aclrtMalloc, {kBlock, kSize, 0});
+    apply(Op::aclrtMalloc, {kRaced, kSize, 0});
     apply(Op::aclrtMalloc, {kOther, kSteps * kSize, 0});
   }
 
   void fill(uint64_t stream, uint64_t offset, uint64_t size, uint32_t thread = 1) {
-    apply(Op::aclrtMemsetAsync, {kBlock + offset, size, 0, stream}, "", thread);
+    apply(Op::aclrtMemsetAsync, {kRaced + offset, size, 0, stream}, "", thread);
   }
   void wait(uint64_t stream) {
     apply(Op::aclrtSynchronizeStream, {stream}, "", 1, true);
@@ -99,7 +99,7 @@ TEST(Races, AreFoundExactlyWhereTheReferenceHasThem) {
           reference.synchronise(stream);
           continue;
         case 6:
-          trace.apply(Op::aclrtMemset, {kBlock + start, size, 0});
+          trace.apply(Op::aclrtMemset, {kRaced + start, size, 0});
           over = reference.access(0, start, size, true);
           break;
         case 7:
@@ -108,7 +108,7 @@ TEST(Races, AreFoundExactlyWhereTheReferenceHasThem) {
           over = reference.access(stream, start, size, true);
           break;
         default:
-          trace.apply(Op::aclrtMemcpyAsync, {kOther + kSize * step, kBlock + start, size, 0, 3, stream});
+          trace.apply(Op::aclrtMemcpyAsync, {kOther + kSize * step, kRaced + start, size, 0, 3, stream});
           over = reference.access(stream, start, size, false);
           break;
       }
@@ -135,13 +135,13 @@ TEST(Races, AreSureWithinAThreadAndLikelyBetweenThreads) {
 
 TEST(Races, AreNotJudgedBehindAValueThatMayBeWrittenLater) {
   Trace trace;
-  trace.apply(Op::aclrtValueWait, {kBlock + 56, 2});
+  trace.apply(Op::aclrtValueWait, {kRaced + 56, 2});
   trace.fill(2, 0, 8);
   trace.apply(Op::aclrtRecordEvent, {100, 2});  // nor behind what waits for such a stream
   trace.apply(Op::aclrtStreamWaitEvent, {3, 100});
   trace.fill(3, 0, 8);
   trace.fill(1, 0, 8);
-  trace.apply(Op::aclrtValueWrite, {kBlock + 56, 1});
+  trace.apply(Op::aclrtValueWrite, {kRaced + 56, 1});
   EXPECT_EQ(trace.races(), 0u);
   trace.wait(2);
   trace.wait(1);
@@ -159,18 +159,18 @@ TEST(Races, AreNotJudgedBetweenAHostFunctionAndWhatIsQueuedBehindIt) {
   trace.fill(1, 8, 8);
   trace.fill(2, 16, 8);
   trace.apply(Op::HostWork, {50}, "", 7);
-  trace.apply(Op::aclrtMemset, {kBlock, 16, 0}, "", 7);
+  trace.apply(Op::aclrtMemset, {kRaced, 16, 0}, "", 7);
   EXPECT_EQ(trace.races(), 0u);
   trace.apply(Op::HostWorkEnd, {50}, "", 7);
-  trace.apply(Op::aclrtMemset, {kBlock + 16, 8, 0}, "", 7);  // on its own again
+  trace.apply(Op::aclrtMemset, {kRaced + 16, 8, 0}, "", 7);  // on its own again
   EXPECT_EQ(trace.races(), 1u);
 }
 
 TEST(Races, WithMemoryThatIsGoneAreNone) {
   Trace trace;
   trace.fill(1, 0, 8);
-  trace.apply(Op::aclrtFree, {kBlock});  // a finding of its own
-  trace.apply(Op::aclrtMalloc, {kBlock, kSize, 0});
+  trace.apply(Op::aclrtFree, {kRaced});  // a finding of its own
+  trace.apply(Op::aclrtMalloc, {kRaced, kSize, 0});
   trace.fill(2, 0, 8);
   EXPECT_EQ(trace.races(), 0u);
 }
@@ -182,14 +182,14 @@ TEST(Races, TakeNoMoreRoomThanWhatIsNotOverNeeds) {
   Races races(model);
   Event event;
   event.op = Op::aclrtMalloc;
-  event.words = {kBlock, 1 << 20, 0};
+  event.words = {kRaced, 1 << 20, 0};
   event.number = 1;
   model.apply(event);
   for (uint64_t i = 0; i < 100'000; ++i) {
     Event fill;
     fill.op = Op::aclrtMemsetAsync;
     fill.number = i + 2;
-    const Access access{fill, true, kBlock + (i * 8) % (1 << 20), 8, true, false, true, 0, 0, {0, 0}};
+    const Access access{fill, true, kRaced + (i * 8) % (1 << 20), 8, true, false, true, 0, 0, {0, 0}};
     EXPECT_FALSE(races.note(access, 0));  // count 0: over before it began
   }
   EXPECT_LE(races.size(), 2 * Races::kLookAfter);
