@@ -31,7 +31,7 @@ umask 022
 
 # component NAME PACKAGE: stages a part of the install tree.
 component() {
-  DESTDIR='' cmake --install "$build" --prefix "$work/$2/$home" --component "$1" >/dev/null
+  PLAT_HOME=/$home DESTDIR='' cmake --install "$build" --prefix "$work/$2/$home" --component "$1" >/dev/null
   scripts/strip.sh "$work/$2" --drop
   find "$work/$2" -name '*.so*' -type f -exec chmod 644 {} +
 }
@@ -144,6 +144,7 @@ if grep -q '^PLAT_FABRIC:BOOL=ON' "$build/CMakeCache.txt"; then
   component fabric plat-fabric
   mkdir -p "$work/plat-fabric/usr/lib/systemd"
   mv "$work/plat-fabric/$home/share/systemd/user" "$work/plat-fabric/usr/lib/systemd/"
+  sed -i "s|/$home/share/doc/plat/|/usr/share/doc/plat-inspector/|" "$work/plat-fabric/usr/lib/systemd/user/"*
   rm -r "$work/plat-fabric/$home/share"
   pack plat-fabric utils "plat (= $version), $(needed plat-fabric)" 'memory system of an Ascend NPU in software (daemon between servers)' \
     'Lets programs of one Plat machine import device memory that programs of another have exported, as handles of type FABRIC do on Atlas A3. Started by the first such call where PLAT_FABRIC is set, by plat fabric start, or by systemd as a unit of the user.'

@@ -57,7 +57,9 @@ say plat-fabric
 expect 'the package plat-fabric has it' plat fabric start
 expect 'the package plat-fabric has it' plat fabric init --keys /tmp/keys 0=127.0.0.1:7100
 apt-get install -qq -y --no-install-recommends ./plat-fabric_*.deb >/dev/null
-[ -s '/usr/lib/systemd/user/plat-fabric@.service' ]
+unit='/usr/lib/systemd/user/plat-fabric@.service'
+[ -x "$(sed -n 's/^ExecStart="\(.*\)" serve$/\1/p' "$unit")" ]
+[ -r "$(sed -n 's|^Documentation=file://||p' "$unit")" ]
 printf '0 127.0.0.1:7100\n1 127.0.0.1:7101\n' >/tmp/servers
 export PLAT_PRODUCT=a3 PLAT_FABRIC=/tmp/servers
 expect 'server 0 (node first)' env PLAT_SERVER=0 plat fabric start --node first

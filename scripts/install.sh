@@ -6,7 +6,7 @@ set -euo pipefail
 build=$1 prefix=$2 list=share/plat/installed
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-DESTDIR='' cmake --install "$build" --prefix "$stage" >/dev/null
+PLAT_HOME=$prefix DESTDIR='' cmake --install "$build" --prefix "$stage" >/dev/null
 "$(dirname "$0")/strip.sh" "$stage"
 mkdir -p "$stage/share/plat"
 touch "$stage/$list"

@@ -307,3 +307,14 @@ def test_a_wheel_says_what_it_is(site):
     text = next(site.glob("plat-*.dist-info/METADATA")).read_text()
     assert "Requires-Dist: numpy ; extra == 'numpy'" in text and "\n\n# Plat\n" in text
     assert next(site.glob("plat-*.dist-info/LICENSE")).exists()
+
+
+def test_the_unit_of_the_daemon_names_the_place_it_is_installed_for(tmp_path):
+    script = HERE.parents[1] / "cmake/install/unit.cmake"
+    place = tmp_path / "100% mine"
+    for settings, home in (({}, str(place)), ({"PLAT_HOME": "/usr/lib/plat"}, "/usr/lib/plat")):
+        run("cmake", f"-DCMAKE_INSTALL_PREFIX={place}", "-P", script, env=settings)
+        unit = (place / "share/systemd/user/plat-fabric@.service").read_text().splitlines()
+        assert f'ExecStart="{home.replace("%", "%%")}/bin/plat-fabricd" serve' in unit
+    run("cmake", "-DCMAKE_INSTALL_PREFIX=/usr", "-P", script, env={"DESTDIR": str(tmp_path / "stage")})
+    assert '="/usr/bin/plat-fabricd"' in (tmp_path / "stage/usr/share/systemd/user/plat-fabric@.service").read_text()
