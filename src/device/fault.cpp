@@ -29,14 +29,14 @@ double chance_of(uint64_t seed, uint64_t clause, uint64_t count) {
   return static_cast<double>(x >> 11) * 0x1.0p-53;
 }
 
+}  // namespace
+
 struct Armed {
   Clause clause;
   std::atomic<uint64_t> calls{0};
   std::atomic<bool> tripped{false};
   std::atomic<uint64_t> shrunk{0};  // a bit for each device that has lost memory to it
 };
-
-}  // namespace
 
 class Plan {
  public:

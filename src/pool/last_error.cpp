@@ -15,10 +15,10 @@ namespace plat::pool {
 namespace {
 
 constexpr size_t kSentences = 4;
-constexpr size_t kBytes = 2048;
+constexpr size_t kSentenceBytes = 2048;
 
 struct Sentences {
-  std::array<std::array<char, kBytes>, kSentences> texts{};
+  std::array<std::array<char, kSentenceBytes>, kSentences> texts{};
   size_t last = 0;
 };
 
@@ -46,7 +46,7 @@ plat_pool_status report(plat_pool_status status, std::string_view sentence) {
   if (sentences == nullptr) return status;
   sentences->last = (sentences->last + 1) % kSentences;
   auto& text = sentences->texts[sentences->last];
-  const size_t length = std::min(sentence.size(), kBytes - 1);
+  const size_t length = std::min(sentence.size(), kSentenceBytes - 1);
   std::memcpy(text.data(), sentence.data(), length);
   text[length] = '\0';
   constexpr std::string_view kCut = " ...";
