@@ -35,7 +35,7 @@ aclError aclrtStreamAbort(aclrtStream stream) {
   return entry("aclrtStreamAbort", [&](Runtime& runtime) -> Result<> {
     const auto id = stream::id_of<StreamId>(stream);
     if (!runtime.node.product().hardware_scheduler) {
-      if (id.value != 0 || runtime.streams.current_context()) PLAT_TRY(runtime.streams.find_stream(id));
+      if (id.value != 0 || runtime.streams.contexts().current_id()) PLAT_TRY(runtime.streams.find_stream(id));
       PLAT_TRY(want_scheduler(runtime, "abort streams"));
     }
     return runtime.streams.abort_stream(id);
@@ -47,7 +47,7 @@ aclError aclrtStreamStop(aclrtStream stream) {
     const auto id = stream::id_of<StreamId>(stream);
     if (id.value == 0) return fail(RuleId::StreamNull, "stream", "stream is null");
     PLAT_TRY(runtime.streams.any_stream(id));
-    PLAT_TRY(runtime.streams.current_context());
+    PLAT_TRY(runtime.streams.contexts().current_id());
     PLAT_TRY(want_scheduler(runtime, "stop streams"));
     return runtime.streams.stop_stream(id);
   });

@@ -20,27 +20,27 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBloc
   return entry("aclrtLaunchCallback", [&](Runtime& runtime) -> Result<> {
     if (blockType != ACL_CALLBACK_BLOCK && blockType != ACL_CALLBACK_NO_BLOCK)
       return fail(RuleId::ArgEnum, "blockType", "blockType is {}", static_cast<int>(blockType));
-    return runtime.streams.launch_callback(stream::id_of<StreamId>(stream), fn, userData,
-                                           blockType == ACL_CALLBACK_BLOCK);
+    return runtime.streams.callbacks().launch(stream::id_of<StreamId>(stream), fn, userData,
+                                              blockType == ACL_CALLBACK_BLOCK);
   });
 }
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return entry("aclrtSubscribeReport", [&](Runtime& runtime) {
-    return runtime.streams.subscribe(threadId, stream::id_of<StreamId>(stream));
+    return runtime.streams.callbacks().subscribe(threadId, stream::id_of<StreamId>(stream));
   });
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
   // Clients name a thread by what pthread_create gave them.
   return entry("aclrtProcessReport", [&](Runtime& runtime) {
-    return runtime.streams.process_reports(static_cast<uint64_t>(pthread_self()), timeout);
+    return runtime.streams.callbacks().process(static_cast<uint64_t>(pthread_self()), timeout);
   });
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return entry("aclrtUnSubscribeReport", [&](Runtime& runtime) {
-    return runtime.streams.unsubscribe(threadId, stream::id_of<StreamId>(stream));
+    return runtime.streams.callbacks().unsubscribe(threadId, stream::id_of<StreamId>(stream));
   });
 }
 

@@ -59,7 +59,7 @@ aclError aclrtCntNotifyCreate(aclrtCntNotify* cntNotify, uint64_t flag) {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want_counting(runtime));
     if (flag != 0) return fail(RuleId::NotifyFlags, "flag", "flag is {:#x}", flag);
-    PLAT_ASSIGN(id, runtime.streams.create_notify(NotifyUse::Counting));
+    PLAT_ASSIGN(id, runtime.streams.notifies().create(NotifyUse::Counting));
     *cntNotify = handle_of(id);
     return {};
   });
@@ -70,10 +70,10 @@ aclError aclrtCntNotifyRecord(aclrtCntNotify cntNotify, aclrtStream stream, aclr
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(info, "info"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(cntNotify), true));
+    PLAT_TRY(runtime.streams.notifies().check(stream::id_of<NotifyId>(cntNotify), true));
     PLAT_ASSIGN(change, change_of(info->mode));
-    return runtime.streams.record_notify(stream::id_of<NotifyId>(cntNotify), true,
-                                         stream::id_of<StreamId>(stream), change, info->value);
+    return runtime.streams.notifies().record(stream::id_of<NotifyId>(cntNotify), true,
+                                             stream::id_of<StreamId>(stream), change, info->value);
   });
 }
 
@@ -83,11 +83,11 @@ aclError aclrtCntNotifyWaitWithTimeout(aclrtCntNotify cntNotify, aclrtStream str
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(info, "info"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(cntNotify), true));
+    PLAT_TRY(runtime.streams.notifies().check(stream::id_of<NotifyId>(cntNotify), true));
     PLAT_ASSIGN(wish, wish_of(info->mode));
-    return runtime.streams.wait_notify(stream::id_of<NotifyId>(cntNotify), true,
-                                       stream::id_of<StreamId>(stream),
-                                       {wish, info->isClear != 0, info->value}, info->timeout);
+    return runtime.streams.notifies().wait(stream::id_of<NotifyId>(cntNotify), true,
+                                           stream::id_of<StreamId>(stream),
+                                           {wish, info->isClear != 0, info->value}, info->timeout);
   });
 }
 
@@ -95,8 +95,8 @@ aclError aclrtCntNotifyReset(aclrtCntNotify cntNotify, aclrtStream stream) {
   return entry("aclrtCntNotifyReset", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want_counting(runtime));
-    return runtime.streams.record_notify(stream::id_of<NotifyId>(cntNotify), true,
-                                         stream::id_of<StreamId>(stream), Notify::Change::Set, 0);
+    return runtime.streams.notifies().record(stream::id_of<NotifyId>(cntNotify), true,
+                                             stream::id_of<StreamId>(stream), Notify::Change::Set, 0);
   });
 }
 
@@ -105,7 +105,7 @@ aclError aclrtCntNotifyGetId(aclrtCntNotify cntNotify, uint32_t* notifyId) {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want(notifyId, "notifyId"));
     PLAT_TRY(want_counting(runtime));
-    PLAT_ASSIGN(number, runtime.streams.notify_number(stream::id_of<NotifyId>(cntNotify), true));
+    PLAT_ASSIGN(number, runtime.streams.notifies().number(stream::id_of<NotifyId>(cntNotify), true));
     *notifyId = number;
     return {};
   });
@@ -115,7 +115,7 @@ aclError aclrtCntNotifyDestroy(aclrtCntNotify cntNotify) {
   return entry("aclrtCntNotifyDestroy", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(cntNotify, "cntNotify"));
     PLAT_TRY(want_counting(runtime));
-    return runtime.streams.destroy_notify(stream::id_of<NotifyId>(cntNotify), true);
+    return runtime.streams.notifies().destroy(stream::id_of<NotifyId>(cntNotify), true);
   });
 }
 

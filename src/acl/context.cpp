@@ -27,7 +27,7 @@ aclError aclrtDestroyContext(aclrtContext context) {
   return entry("aclrtDestroyContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
     const auto id = stream::id_of<ContextId>(context);
-    PLAT_ASSIGN(device, runtime.streams.device_of(id));
+    PLAT_ASSIGN(device, runtime.streams.contexts().device_of(id));
     PLAT_TRY(runtime.streams.destroy_context(id));
     acl::close_device(runtime, static_cast<uint32_t>(device));
     return {};
@@ -37,14 +37,14 @@ aclError aclrtDestroyContext(aclrtContext context) {
 aclError aclrtSetCurrentContext(aclrtContext context) {
   return entry("aclrtSetCurrentContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
-    return runtime.streams.set_current_context(stream::id_of<ContextId>(context));
+    return runtime.streams.contexts().set_current(stream::id_of<ContextId>(context));
   });
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   return entry("aclrtGetCurrentContext", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(context, "context"));
-    PLAT_ASSIGN(id, runtime.streams.current_context());
+    PLAT_ASSIGN(id, runtime.streams.contexts().current_id());
     *context = handle_of(id);
     return {};
   });

@@ -41,7 +41,7 @@ inline Result<> check_copy(const void* dst, size_t destMax, const void* src, siz
 inline bool copy_again(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
   const Runtime* runtime = acl::detail::current.load(std::memory_order_acquire);
   if (runtime == nullptr) return false;
-  const int device = runtime->streams.known_device();
+  const int device = runtime->streams.contexts().known_device();
   if (device < 0 || acl::is_stale_child() || fault::armed()) return false;
   if (dst == nullptr || src == nullptr || count > destMax ||
       static_cast<unsigned>(kind) > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE)

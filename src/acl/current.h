@@ -9,7 +9,7 @@ namespace plat::acl {
 
 // The device (physical number) of the calling thread's current context, or the rule that there is none.
 inline Result<uint32_t> current_device(const Runtime& runtime) {
-  PLAT_ASSIGN(device, runtime.streams.current_device());
+  PLAT_ASSIGN(device, runtime.streams.contexts().current_device());
   return static_cast<uint32_t>(device);
 }
 

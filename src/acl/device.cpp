@@ -38,7 +38,7 @@ Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
 }
 
 void close_device(Runtime& runtime, uint32_t device) {
-  if (!runtime.streams.uses_device(static_cast<int>(device))) runtime.node.set_open(device, false);
+  if (!runtime.streams.contexts().is_used(static_cast<int>(device))) runtime.node.set_open(device, false);
 }
 
 namespace {

@@ -127,7 +127,7 @@ aclError aclrtResetStreamResLimit(aclrtStream stream) {
 aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
   return entry("aclrtUseStreamResInCurrentThread", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
-    stream::choose_cores_of({runtime.streams.serial(), found->traits().id});
+    stream::choose_cores_of({runtime.streams.contexts().serial(), found->traits().id});
     return {};
   });
 }
@@ -135,7 +135,8 @@ aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
 aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
   return entry("aclrtUnuseStreamResInCurrentThread", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
-    if (stream::chosen_for_cores(runtime.streams.serial()) == found->traits().id) stream::choose_cores_of({});
+    if (stream::chosen_for_cores(runtime.streams.contexts().serial()) == found->traits().id)
+      stream::choose_cores_of({});
     return {};
   });
 }
@@ -145,7 +146,7 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) 
     PLAT_TRY(want(value, "value"));
     PLAT_ASSIGN(core, core_of(type));
     PLAT_ASSIGN(device, acl::current_device(runtime));
-    const StreamId chosen = stream::chosen_for_cores(runtime.streams.serial());
+    const StreamId chosen = stream::chosen_for_cores(runtime.streams.contexts().serial());
     if (const auto stream = runtime.streams.any_stream(chosen); chosen.value != 0 && stream) {
       if (const auto set = (*stream)->settings().cores(static_cast<size_t>(core))) {
         *value = *set;

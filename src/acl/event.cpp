@@ -21,7 +21,7 @@ Result<> create(Runtime& runtime, aclrtEvent* event, EventKind kind, uint32_t fl
   if (flags == ACL_EVENT_IPC && kind == EventKind::Extended && !runtime.node.product().ipc_events)
     return fail(RuleId::ProductSupport, "flag", "{} has no events between processes",
                 runtime.node.product().soc_name);
-  PLAT_ASSIGN(id, runtime.streams.create_event(kind, flags));
+  PLAT_ASSIGN(id, runtime.streams.events().create(kind, flags));
   *event = handle_of(id);
   return {};
 }
@@ -55,14 +55,14 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
 aclError aclrtDestroyEvent(aclrtEvent event) {
   return entry("aclrtDestroyEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.destroy_event(stream::id_of<EventId>(event));
+    return runtime.streams.events().destroy(stream::id_of<EventId>(event));
   });
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   return entry("aclrtRecordEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.record(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
+    return runtime.streams.events().record(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
   });
 }
 
@@ -71,11 +71,11 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
     PLAT_TRY(want(event, "event"));
     if (flag > ACL_EVENT_RECORD_EXTERNAL)
       return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
-    PLAT_TRY(runtime.streams.choose_record_flag(stream::id_of<EventId>(event), flag));
+    PLAT_TRY(runtime.streams.events().choose_record_flag(stream::id_of<EventId>(event), flag));
     PLAT_TRY(want_flags(runtime));
     if (flag == ACL_EVENT_RECORD_EXTERNAL)
       return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
-    return runtime.streams.record(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
+    return runtime.streams.events().record(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
   });
 }
 
@@ -86,19 +86,19 @@ aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint
       return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
     if (flag == ACL_EVENT_WAIT_EXTERNAL && timeout != 0)
       return fail(RuleId::ArgReserved, "timeout", "timeout is {}, an external wait has none", timeout);
-    PLAT_TRY(runtime.streams.event_number(stream::id_of<EventId>(event)));
+    PLAT_TRY(runtime.streams.events().number(stream::id_of<EventId>(event)));
     PLAT_TRY(want_flags(runtime));
     if (flag == ACL_EVENT_WAIT_EXTERNAL)
       return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
-    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
-                                      timeout);
+    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
+                                         timeout);
   });
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
   return entry("aclrtResetEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.reset_event(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
+    return runtime.streams.events().reset(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
   });
 }
 
@@ -106,7 +106,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   return entry("aclrtQueryEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, runtime.streams.query_event(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(complete, runtime.streams.events().query(stream::id_of<EventId>(event)));
     *status = complete ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return {};
   });
@@ -116,7 +116,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
   return entry("aclrtQueryEventStatus", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, runtime.streams.query_event_status(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(complete, runtime.streams.events().query_status(stream::id_of<EventId>(event)));
     *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return {};
   });
@@ -126,7 +126,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
   return entry("aclrtQueryEventWaitStatus", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(status, "status"));
-    PLAT_ASSIGN(complete, runtime.streams.query_event_waits(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(complete, runtime.streams.events().query_waits(stream::id_of<EventId>(event)));
     *status = complete ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     return {};
   });
@@ -135,14 +135,14 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   return entry("aclrtSynchronizeEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.synchronize_event(stream::id_of<EventId>(event));
+    return runtime.streams.events().synchronize(stream::id_of<EventId>(event));
   });
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   return entry("aclrtSynchronizeEventWithTimeout", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.synchronize_event(stream::id_of<EventId>(event), timeout);
+    return runtime.streams.events().synchronize(stream::id_of<EventId>(event), timeout);
   });
 }
 
@@ -151,8 +151,8 @@ aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endE
     PLAT_TRY(want(ms, "ms"));
     PLAT_TRY(want(startEvent, "startEvent"));
     PLAT_TRY(want(endEvent, "endEvent"));
-    PLAT_ASSIGN(elapsed, runtime.streams.elapsed_ms(stream::id_of<EventId>(startEvent),
-                                                    stream::id_of<EventId>(endEvent)));
+    PLAT_ASSIGN(elapsed, runtime.streams.events().elapsed_ms(stream::id_of<EventId>(startEvent),
+                                                             stream::id_of<EventId>(endEvent)));
     *ms = elapsed;
     return {};
   });
@@ -162,7 +162,7 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
   return entry("aclrtEventGetTimestamp", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(timestamp, "timestamp"));
     PLAT_TRY(want(event, "event"));
-    PLAT_ASSIGN(time_us, runtime.streams.timestamp_us(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(time_us, runtime.streams.events().timestamp_us(stream::id_of<EventId>(event)));
     *timestamp = time_us;
     return {};
   });
@@ -172,7 +172,7 @@ aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId) {
   return entry("aclrtGetEventId", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want(eventId, "eventId"));
-    PLAT_ASSIGN(number, runtime.streams.event_number(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(number, runtime.streams.events().number(stream::id_of<EventId>(event)));
     *eventId = number;
     return {};
   });
@@ -181,7 +181,7 @@ aclError aclrtGetEventId(aclrtEvent event, uint32_t* eventId) {
 aclError aclrtGetEventAvailNum(uint32_t* eventCount) {
   return entry("aclrtGetEventAvailNum", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(eventCount, "eventCount"));
-    PLAT_ASSIGN(count, runtime.streams.events_available());
+    PLAT_ASSIGN(count, runtime.streams.events().available());
     *eventCount = count;
     return {};
   });

@@ -29,7 +29,7 @@ aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle) {
     PLAT_TRY(want(handle, "handle"));
     PLAT_TRY(want(event, "event"));
     PLAT_TRY(want_ipc_events(runtime));
-    PLAT_ASSIGN(bits, runtime.streams.export_event(stream::id_of<EventId>(event)));
+    PLAT_ASSIGN(bits, runtime.streams.events().export_bits(stream::id_of<EventId>(event)));
     std::memcpy(handle->reserved, &bits, sizeof(bits));
     return {};
   });
@@ -42,8 +42,8 @@ aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent* event) 
     PLAT_ASSIGN(device, acl::current_device(runtime));
     uint64_t bits = 0;
     std::memcpy(&bits, handle.reserved, sizeof(bits));
-    PLAT_ASSIGN(id, runtime.streams.import_event(bits));
-    PLAT_ASSIGN(exporter, runtime.streams.device_of_event(id));
+    PLAT_ASSIGN(id, runtime.streams.events().import_bits(bits));
+    PLAT_ASSIGN(exporter, runtime.streams.events().device_of(id));
     acl::enable_peer(runtime, device, static_cast<uint32_t>(exporter));
     *event = handle_of(id);
     return {};

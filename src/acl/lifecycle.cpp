@@ -98,7 +98,7 @@ aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
   return entry("aclrtCtxSetSysParamOpt", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(option, want_option(opt, stream::kContextOptions));
     PLAT_TRY(want_value(option, value));
-    return runtime.streams.set_context_option(option, value);
+    return runtime.streams.contexts().set_option(option, value);
   });
 }
 
@@ -106,7 +106,7 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
   return entry("aclrtCtxGetSysParamOpt", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(value, "value"));
     PLAT_ASSIGN(option, want_option(opt, stream::kContextOptions));
-    PLAT_ASSIGN(set, runtime.streams.context_option(option));
+    PLAT_ASSIGN(set, runtime.streams.contexts().option(option));
     if (!set) return fail(RuleId::OptionUnset, "opt", "option {} was not set in this context", option);
     *value = *set;
     return {};
@@ -119,7 +119,7 @@ aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* act
     if (flags != nullptr)
       return fail(RuleId::ArgReserved, "flags", "flags is {}, only null is known", fmt::ptr(flags));
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    *active = runtime.streams.is_set(static_cast<int>(device)) ? 1 : 0;
+    *active = runtime.streams.contexts().is_set(static_cast<int>(device)) ? 1 : 0;
     return {};
   });
 }

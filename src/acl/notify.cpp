@@ -30,9 +30,9 @@ Result<> want_flags(uint64_t flags, uint64_t known, const char* parameter) {
 }
 
 Result<NotifyId> create(Runtime& runtime, NotifyUse use) {
-  PLAT_TRY(runtime.streams.current_context());
+  PLAT_TRY(runtime.streams.contexts().current_id());
   PLAT_TRY(want_feature(runtime.node.product().notifies_max > 0, runtime, "notifies"));
-  return runtime.streams.create_notify(use);
+  return runtime.streams.notifies().create(use);
 }
 
 }  // namespace
@@ -52,23 +52,23 @@ aclError aclrtCreateNotify(aclrtNotify* notify, uint64_t flag) {
 aclError aclrtDestroyNotify(aclrtNotify notify) {
   return entry("aclrtDestroyNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.destroy_notify(stream::id_of<NotifyId>(notify), false);
+    return runtime.streams.notifies().destroy(stream::id_of<NotifyId>(notify), false);
   });
 }
 
 aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
   return entry("aclrtRecordNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.record_notify(stream::id_of<NotifyId>(notify), false,
-                                         stream::id_of<StreamId>(stream), Notify::Change::Set, 1);
+    return runtime.streams.notifies().record(stream::id_of<NotifyId>(notify), false,
+                                             stream::id_of<StreamId>(stream), Notify::Change::Set, 1);
   });
 }
 
 aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
   return entry("aclrtWaitAndResetNotify", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
-    return runtime.streams.wait_notify(stream::id_of<NotifyId>(notify), false,
-                                       stream::id_of<StreamId>(stream), {}, timeout);
+    return runtime.streams.notifies().wait(stream::id_of<NotifyId>(notify), false,
+                                           stream::id_of<StreamId>(stream), {}, timeout);
   });
 }
 
@@ -76,7 +76,7 @@ aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t* notifyId) {
   return entry("aclrtGetNotifyId", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(notifyId, "notifyId"));
-    PLAT_ASSIGN(number, runtime.streams.notify_number(stream::id_of<NotifyId>(notify), false));
+    PLAT_ASSIGN(number, runtime.streams.notifies().number(stream::id_of<NotifyId>(notify), false));
     *notifyId = number;
     return {};
   });
@@ -89,7 +89,7 @@ aclError aclrtNotifyBatchReset(aclrtNotify* notifies, size_t num) {
     if (count == 0) return fail(RuleId::NotifyCount, "num", "num is {}", num);
     PLAT_TRY(want_feature(runtime.node.product().hardware_scheduler, runtime, "reset of many notifies"));
     for (uint32_t i = 0; i < count; ++i)
-      PLAT_TRY(runtime.streams.reset_notify(stream::id_of<NotifyId>(notifies[i])));
+      PLAT_TRY(runtime.streams.notifies().reset(stream::id_of<NotifyId>(notifies[i])));
     return {};
   });
 }
@@ -98,13 +98,13 @@ aclError aclrtNotifyGetExportKey(aclrtNotify notify, char* key, size_t len, uint
   return entry("aclrtNotifyGetExportKey", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(key, "key"));
-    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(notify)));
+    PLAT_TRY(runtime.streams.notifies().check(stream::id_of<NotifyId>(notify)));
     if (len <= stream::kNotifyKeyLength)
       return fail(RuleId::NotifyKeyRoom, "len", "len is {}, {} are needed", len,
                   stream::kNotifyKeyLength + 1);
     PLAT_TRY(want_feature(runtime.node.product().notify_keys, runtime, "notifies between processes"));
     PLAT_TRY(want_flags(flags, ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION, "flags"));
-    PLAT_ASSIGN(text, runtime.streams.export_notify(stream::id_of<NotifyId>(notify), flags != 0));
+    PLAT_ASSIGN(text, runtime.streams.notifies().export_key(stream::id_of<NotifyId>(notify), flags != 0));
     std::memcpy(key, text.c_str(), text.size() + 1);
     return {};
   });
@@ -116,13 +116,13 @@ aclError aclrtNotifyImportByKey(aclrtNotify* notify, const char* key, uint64_t f
     PLAT_TRY(want(key, "key"));
     PLAT_TRY(
         want_flags(static_cast<uint32_t>(flags), ACL_RT_NOTIFY_IMPORT_FLAG_ENABLE_PEER_ACCESS | 1, "flags"));
-    PLAT_TRY(runtime.streams.current_context());
+    PLAT_TRY(runtime.streams.contexts().current_id());
     // A text that does not end within its length is no key, and is not read any further.
     const size_t length = strnlen(key, stream::kNotifyKeyLength + 1);
-    PLAT_ASSIGN(id, runtime.streams.import_notify({key, length}, runtime.node.bare_pid()));
+    PLAT_ASSIGN(id, runtime.streams.notifies().import_key({key, length}, runtime.node.bare_pid()));
     if ((flags & ACL_RT_NOTIFY_IMPORT_FLAG_ENABLE_PEER_ACCESS) != 0) {
       PLAT_ASSIGN(device, acl::current_device(runtime));
-      PLAT_ASSIGN(creator, runtime.streams.device_of_notify(id));
+      PLAT_ASSIGN(creator, runtime.streams.notifies().device_of(id));
       acl::enable_peer(runtime, device, static_cast<uint32_t>(creator));
     }
     *notify = handle_of(id);
@@ -135,10 +135,11 @@ aclError aclrtNotifySetImportPid(aclrtNotify notify, int32_t* pid, size_t num) {
     PLAT_TRY(want(notify, "notify"));
     PLAT_TRY(want(pid, "pid"));
     PLAT_TRY(want_feature(runtime.node.product().notify_keys, runtime, "notifies between processes"));
-    PLAT_TRY(runtime.streams.check_notify(stream::id_of<NotifyId>(notify)));
+    PLAT_TRY(runtime.streams.notifies().check(stream::id_of<NotifyId>(notify)));
     const auto count = static_cast<int32_t>(num);
     if (count <= 0) return fail(RuleId::NotifyCount, "num", "num is {}", num);
-    return runtime.streams.allow_notify(stream::id_of<NotifyId>(notify), {pid, static_cast<size_t>(count)});
+    return runtime.streams.notifies().allow(stream::id_of<NotifyId>(notify),
+                                            {pid, static_cast<size_t>(count)});
   });
 }
 
@@ -159,7 +160,7 @@ aclError aclrtNotifySetImportPidInterServer(aclrtNotify notify, aclrtServerPid* 
     for (size_t i = 0; i < num; ++i)
       PLAT_TRY(want_feature(device::server_of(serverPids[i].sdid) == config.server, runtime,
                             "notifies between servers here"));
-    return runtime.streams.allow_notify(stream::id_of<NotifyId>(notify), pids);
+    return runtime.streams.notifies().allow(stream::id_of<NotifyId>(notify), pids);
   });
 }
 

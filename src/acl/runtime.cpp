@@ -40,7 +40,7 @@ void leave_parent() {
   inherited->node.abandon_in_child();
   inherited->vmm.abandon_in_child();
   inherited->remote_memory->abandon_in_child();
-  inherited->streams.abandon_in_child();
+  inherited->streams.boards().abandon_in_child();
   inherited->managed.abandon_in_child();
   device::CallPlaces::forget_others();
   CallGate::reset();

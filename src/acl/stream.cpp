@@ -148,15 +148,15 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return entry("aclrtStreamWaitEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event));
+    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event));
   });
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
   return entry("aclrtStreamWaitEventWithTimeout", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.wait_event(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
-                                      timeout);
+    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
+                                         timeout);
   });
 }
 

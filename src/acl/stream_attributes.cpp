@@ -26,7 +26,7 @@ Result<StreamId> want_attribute(const Runtime& runtime, aclrtStream stream, aclr
 
 // Calls that mean the default stream say so when there is none.
 Result<> want_default(const Runtime& runtime, StreamId id) {
-  if (id.value != 0 || runtime.streams.current_context()) return {};
+  if (id.value != 0 || runtime.streams.contexts().current_id()) return {};
   return fail(RuleId::StreamNull, "stream", "stream is null, and the thread has no context");
 }
 
@@ -38,7 +38,7 @@ Result<bool> want_switch(uint32_t value, const char* field) {
 Result<std::shared_ptr<Stream>> with_priority(const Runtime& runtime, StreamId id) {
   if (id.value == 0) return fail(RuleId::StreamNull, "stream", "stream is null");
   PLAT_ASSIGN(found, runtime.streams.any_stream(id));
-  PLAT_TRY(runtime.streams.current_context());
+  PLAT_TRY(runtime.streams.contexts().current_id());
   if (!runtime.node.product().hardware_scheduler)
     return fail(RuleId::ProductSupport, "stmAttrType", "{} keeps no priority as an attribute",
                 runtime.node.product().soc_name);

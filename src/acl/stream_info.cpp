@@ -14,7 +14,7 @@ namespace {
 // A stream of whichever context, for calls that need a context all the same. The handle is looked at first.
 Result<std::shared_ptr<stream::Stream>> in_context(const Runtime& runtime, aclrtStream stream) {
   PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
-  PLAT_TRY(runtime.streams.current_context());
+  PLAT_TRY(runtime.streams.contexts().current_id());
   return found;
 }
 
@@ -60,7 +60,7 @@ aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* grea
 aclError aclrtGetStreamAvailableNum(uint32_t* streamCount) {
   return entry("aclrtGetStreamAvailableNum", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(streamCount, "streamCount"));
-    PLAT_ASSIGN(count, runtime.streams.streams_available());
+    PLAT_ASSIGN(count, runtime.streams.available());
     *streamCount = count;
     return {};
   });

@@ -3,7 +3,8 @@
 //
 // A stream is Idle, Queued (with the scheduler), Running (in exactly one thread) or Parked (until wake()).
 // Only the running thread touches the batch it took; everything else is under the mutex or atomic. Lock
-// order: event, stream, scheduler; a mark's and a reporter's lock are never held while another is taken.
+// order: event, stream, scheduler; a mark's and a callback thread's lock are never held while another is
+// taken.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@
 namespace plat::stream {
 
 class Scheduler;
-class Reporter;
+class CallbackThread;
 
 // Work that runs to its end. An error sticks to the stream and surfaces at its next synchronisation.
 using Task = Function<Result<>>;
@@ -67,10 +68,10 @@ struct RemoteWaitStep {
 };
 enum class CallbackState : int { Queued, Ran, Lost };
 struct CallbackStep {
-  std::shared_ptr<Reporter> reporter;
+  std::shared_ptr<CallbackThread> server;
   HostCall call;
   bool blocks;
-  std::shared_ptr<std::atomic<CallbackState>> state{};  // set once the reporter has it
+  std::shared_ptr<std::atomic<CallbackState>> state{};  // set once the thread has it
 };
 // What only takes its place in the order.
 struct NoStep {};

@@ -8,9 +8,9 @@
 #include "base/relax.h"
 #include "rules/rules.h"
 #include "stream/board.h"
+#include "stream/callback_thread.h"
 #include "stream/client_code.h"
 #include "stream/linger.h"
-#include "stream/report.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
 
@@ -76,7 +76,7 @@ Stream::Progress Stream::step_wait(WaitStep& step) {
 Stream::Progress Stream::step_callback(CallbackStep& step) {
   if (!step.state) {
     step.state = std::make_shared<std::atomic<CallbackState>>(CallbackState::Queued);
-    step.reporter->post(DueCallback{step.call, step.state, step.blocks ? shared_from_this() : nullptr});
+    step.server->post(DueCallback{step.call, step.state, step.blocks ? shared_from_this() : nullptr});
     if (!step.blocks) return Progress::Done;
   }
   switch (step.state->load()) {

@@ -16,57 +16,27 @@
 // are answered with a rule.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
-#include "stream/current.h"
-#include "stream/event.h"
+#include "stream/boards.h"
+#include "stream/callbacks.h"
+#include "stream/contexts.h"
+#include "stream/events.h"
 #include "stream/handle_table.h"
 #include "stream/ids.h"
-#include "stream/notify.h"
-#include "stream/report.h"
+#include "stream/notifies.h"
+#include "stream/options.h"
+#include "stream/quota.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
 
 namespace plat::stream {
 
-enum class Mode : uint8_t { Pool, Eager, Seeded };
-
-struct Options {
-  Mode mode = Mode::Pool;
-  uint64_t seed = 0;
-  unsigned workers = 0;         // 0: as many as the machine has processors, between 2 and 8
-  uint32_t streams_max = 1984;  // of one device, default streams included
-  uint32_t notifies_max = 8192;
-  uint32_t events_max = 65536;  // of one device, but for those of create_event with EventKind::Extended
-  int device_count = 64;        // ids from 0
-};
-
-// The value of PLAT_STREAMS: "pool", "eager", "seeded" or "seeded:N". Without N the seed is drawn.
-Result<Options> parse_mode(std::string_view text);
-
-// What the environment asks for. With a problem it is not understood, and no device can be set.
-struct Setting {
-  Options options;
-  std::optional<Error> problem;
-};
-Setting read_setting();
-
-inline constexpr size_t kNotifyKeyLength = 64;  // characters, without the null
-
 enum class FailureMode : uint64_t { Continue = 0, Stop = 1 };
-inline constexpr size_t kContextOptions = 3;  // that clients keep in a context
 enum class Remaining : uint8_t { Finish, Discard };
 
 class Streams {
@@ -78,14 +48,21 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
 
   const Options& options() const { return options_; }
-  // Tells sets of streams apart: ids of one mean nothing in another.
-  uint64_t serial() const { return serial_; }
   // What the product has, once it is known.
   void set_limits(uint32_t streams_max, uint32_t events_max, uint32_t notifies_max = UINT32_MAX) {
-    streams_max_.store(streams_max);
-    events_max_.store(events_max);
-    notifies_max_.store(notifies_max);
+    quota_.set_max(streams_max);
+    events_.set_max(events_max);
+    notifies_.set_max(notifies_max);
   }
+
+  // The parts, which do the rest.
+  Contexts& contexts() { return contexts_; }
+  const Contexts& contexts() const { return contexts_; }
+  Events& events() { return events_; }
+  Notifies& notifies() { return notifies_; }
+  Callbacks& callbacks() { return callbacks_; }
+  Boards& boards() { return boards_; }
+  Scheduler& scheduler() const { return *scheduler_; }
 
   // Told of streams that were made and that are about to go, default streams included. With no lock held. Set
   // before the first stream exists.
@@ -95,33 +72,12 @@ class Streams {
   // Told of each task that fails (FailurePolicy::on_task_failure). Set before the first stream exists.
   void on_task_failure(FailurePolicy::TaskFailed tell) { task_failed_ = std::move(tell); }
 
-  // Devices and contexts. Each thread has a current context, and with it a device.
+  // Devices and contexts, with the default streams that they bring (contexts.h has the rest).
   Result<> set_device(int device);
-  Result<> reset_device(int device);
-  Result<> reset_device_force(int device);
-  Result<int> current_device() const {
-    if (const int device = known_device(); device >= 0) [[likely]]
-      return device;
-    return find_device();
-  }
-  // -1 when it must be looked up. A context that was there is there still, unless one was closed since.
-  int known_device() const {
-    const bool known = t_current.runtime == serial_ &&
-                       t_current.closed_plus_one == contexts_closed_.load(std::memory_order_acquire) + 1;
-    return known ? t_current.device : -1;
-  }
+  Result<> reset_device(int device) { return release_device(device, false); }
+  Result<> reset_device_force(int device) { return release_device(device, true); }
   Result<ContextId> create_context(int device);
   Result<> destroy_context(ContextId id);
-  Result<> set_current_context(ContextId id);
-  Result<ContextId> current_context() const;
-  Result<int> device_of(ContextId id) const;
-  // Whether set_device counts for the device.
-  bool is_set(int device) const;
-  // Numbers that clients keep in the current context; nothing before they are set.
-  Result<> set_context_option(size_t option, int64_t value);
-  Result<std::optional<int64_t>> context_option(size_t option) const;
-  // Whether any context of the process is left on the device.
-  bool uses_device(int device) const;
   // Waits until every stream has done what it was given; errors stay with their streams. False when the
   // deadline passed first.
   bool drain(Deadline deadline) const;
@@ -148,11 +104,12 @@ class Streams {
   // current one.
   Result<std::shared_ptr<Stream>> find_stream(StreamId id) const;
   Result<std::shared_ptr<Stream>> any_stream(StreamId id) const;
+  // A stream of the current context that host work may be queued on.
+  Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
   // A small number that no other live stream has.
   static uint32_t number_of(StreamId id) { return HandleTable<Stream>::slot_number(id.value); }
-  // How many more streams and events the current device has room for.
-  Result<uint32_t> streams_available() const;
-  Result<uint32_t> events_available() const;
+  // How many more the current device has room for.
+  Result<uint32_t> available() const;
   // The id that stands behind 0, checked against the current context.
   Result<StreamId> resolve(StreamId id) const;
 
@@ -172,132 +129,35 @@ class Streams {
   // How much the stream was given so far.
   Result<Position> position(StreamId id) const;
 
-  // Events.
-  Result<EventId> create_event(EventKind kind, uint32_t flags);
-  Result<> destroy_event(EventId id);
-  // No other live event has it.
-  Result<uint32_t> event_number(EventId id) const;
-  Result<> record(EventId id, StreamId stream);
-  // Fixes the flag that the event is recorded with; another one is refused from then on.
-  Result<> choose_record_flag(EventId id, uint32_t flag);
-  Result<> reset_event(EventId id, StreamId stream);
-  Result<> wait_event(StreamId stream, EventId id, int64_t timeout_s = 0);
-  // The older query, which events of EventKind::Extended refuse, and the newer one.
-  Result<bool> query_event(EventId id);
-  Result<bool> query_event_status(EventId id);
-  Result<bool> query_event_waits(EventId id);
-  Result<> synchronize_event(EventId id, int32_t timeout_ms = -1);
-  Result<float> elapsed_ms(EventId start, EventId end) const;
-  Result<uint64_t> timestamp_us(EventId id) const;
-
-  // Events between processes: a number for others, and the event of such a number. `bits` is all they need.
-  Result<uint64_t> export_event(EventId id);
-  Result<EventId> import_event(uint64_t bits);
-  Result<int> device_of_event(EventId id) const;
-
-  // Notifies. Counting ones are another kind of handle.
-  Result<NotifyId> create_notify(NotifyUse use);
-  Result<> destroy_notify(NotifyId id, bool counting);
-  Result<> check_notify(NotifyId id, bool counting = false) const;
-  Result<int> device_of_notify(NotifyId id) const;
-  Result<uint32_t> notify_number(NotifyId id, bool counting) const;
-  Result<> record_notify(NotifyId id, bool counting, StreamId stream, Notify::Change change, uint32_t value);
-  Result<> wait_notify(NotifyId id, bool counting, StreamId stream, const Notify::Awaited& awaited,
-                       uint32_t timeout_s);
-  Result<> reset_notify(NotifyId id);
-  // Between processes: a key for others, who may use it, and the notify of such a key. `bare_pid` is what
-  // whitelists call this process.
-  Result<std::string> export_notify(NotifyId id, bool open_to_all);
-  Result<> allow_notify(NotifyId id, std::span<const int32_t> pids);
-  Result<NotifyId> import_notify(std::string_view key, int32_t bare_pid);
-
-  // After fork: gives up what other processes see.
-  void abandon_in_child();
-
-  // Callbacks that a thread of the client's runs. `thread` is the number by which the client names it.
-  Result<> subscribe(uint64_t thread, StreamId stream);
-  Result<> unsubscribe(uint64_t thread, StreamId stream);
-  Result<> process_reports(uint64_t thread, int32_t timeout_ms);
-  Result<> launch_callback(StreamId stream, void (*function)(void*), void* argument, bool blocks);
-
  private:
-  Result<int> find_device() const;
-
-  struct Context {
-    ContextId id;
-    int device = 0;
-    bool is_default = false;
-    StreamId default_stream;
-    std::shared_ptr<FailurePolicy> failures = std::make_shared<FailurePolicy>();
-    std::array<std::optional<int64_t>, kContextOptions> options;  // guarded by state_mutex_
-  };
-  struct DeviceState {
-    ContextId default_context;
-    uint32_t set_count = 0;
-    uint32_t streams = 0;
-    uint32_t events = 0;
-    uint32_t notifies = 0;
-  };
-
-  Result<std::shared_ptr<Context>> current() const;
   Result<std::shared_ptr<Context>> make_context(int device, bool is_default);
   Result<std::shared_ptr<Stream>> make_stream(const Context& context, uint32_t priority, uint32_t flags,
                                               bool is_default);
-  Result<> check_device(int device) const;
   void close_context(const std::shared_ptr<Context>& context, Remaining remaining);
   void close_contexts(Remaining remaining);
   Result<> release_device(int device, bool force);
   void close_stream(const std::shared_ptr<Stream>& stream, Remaining remaining);
 
-  // A stream that host work may be queued on.
-  Result<std::shared_ptr<Stream>> find_for_work(StreamId id) const;
   template <class Step>
   Result<Position> push(StreamId id, Step&& step);
   Result<> wait_for(Stream& stream, Position position, Deadline deadline) const;
-  Result<std::shared_ptr<Event>> find_event(EventId id) const;
-  Result<bool> query(Event& event);
-  Result<> wait_remote(Stream& stream, Event& event, uint32_t timeout_s);
-  Result<> synchronize_remote(Event& event, Deadline deadline, int32_t timeout_ms);
-  Result<std::shared_ptr<Notify>> find_notify(NotifyId id, bool counting) const;
-  Result<std::shared_ptr<Board>> own_board();
-  std::shared_ptr<Board> own_board_if_any() const;
-  // Of another process; the number is the board's own (Board::secret), 0 for whichever it has.
-  std::shared_ptr<Board> board_of(int32_t pid, uint64_t secret);
-
-  std::shared_ptr<Reporter> reporter_of(StreamId stream) const;
-  void drop_subscription(StreamId stream);
 
   void tell(StreamId stream, StreamState state) const {
     if (tell_) tell_(stream, state);
   }
 
   const Options options_;
-  const std::optional<Error> problem_;
   std::function<void(StreamId, StreamState)> tell_;
   FailurePolicy::TaskFailed task_failed_;
-  const uint64_t serial_;                     // tells runtimes apart in what a thread remembers
-  std::atomic<uint64_t> contexts_closed_{0};  // makes threads look again at what they remember
+  Contexts contexts_;
   std::unique_ptr<Scheduler> scheduler_;
-  HandleTable<Context> contexts_{0x43};
+  Quota quota_;
   HandleTable<Stream> streams_{0x53};
-  HandleTable<Event> events_{0x45};
-  HandleTable<Notify> notifies_{0x4e};
-
-  std::atomic<uint32_t> streams_max_;
-  std::atomic<uint32_t> events_max_;
-  std::atomic<uint32_t> notifies_max_;
-
-  mutable std::mutex board_mutex_;  // guards the two below
-  std::shared_ptr<Board> board_;
-  std::vector<std::weak_ptr<Board>> foreign_boards_;
-
-  std::mutex default_mutex_;        // orders making and dropping default contexts; taken before state_mutex_
-  mutable std::mutex state_mutex_;  // guards devices_; never held while waiting for a stream
-  std::map<int, DeviceState> devices_;
-
-  mutable std::mutex report_mutex_;                                        // guards the two below
-  std::unordered_map<uint64_t, std::shared_ptr<Reporter>> reporters_;      // by thread
-  std::unordered_map<uint64_t, std::shared_ptr<Reporter>> subscriptions_;  // by stream
+  std::mutex failure_mutex_;  // one change of a failure mode at a time
+  Boards boards_;
+  Events events_;
+  Notifies notifies_;
+  Callbacks callbacks_;
 };
 
 }  // namespace plat::stream

@@ -16,7 +16,7 @@ Result<> check_elsewhere(const Stream& stream) {
 }  // namespace
 
 Result<> Streams::abort_stream(StreamId id) {
-  if (id.value == 0 && !current())
+  if (id.value == 0 && !contexts_.current())
     return fail(RuleId::StreamNull, "stream", "stream is null, and the thread has no context");
   PLAT_ASSIGN(stream, find_stream(id));
   PLAT_TRY(check_elsewhere(*stream));

@@ -27,21 +27,14 @@ Result<Deadline> deadline_of(int32_t timeout_ms) {
 
 Result<std::shared_ptr<Stream>> Streams::make_stream(const Context& context, uint32_t priority,
                                                      uint32_t flags, bool is_default) {
-  {
-    std::lock_guard lock(state_mutex_);
-    DeviceState& state = devices_[context.device];
-    if (state.streams >= streams_max_.load())
-      return fail(RuleId::StreamLimit, "stream", "device {} has {} streams", context.device, state.streams);
-    ++state.streams;
-  }
+  PLAT_TRY(quota_.take(context.device));
   auto stream = streams_.add([&](uint64_t id) {
     return std::make_shared<Stream>(
         StreamTraits{StreamId{id}, context.id, context.device, priority, flags, is_default}, *scheduler_,
         context.failures);
   });
   if (!stream) {
-    std::lock_guard lock(state_mutex_);
-    --devices_[context.device].streams;
+    quota_.give_back(context.device);
     return fail(RuleId::StreamLimit, "stream", "there are no more streams in this process");
   }
   return stream;
@@ -50,7 +43,7 @@ Result<std::shared_ptr<Stream>> Streams::make_stream(const Context& context, uin
 Result<StreamId> Streams::create_stream(uint32_t priority, uint32_t flags) {
   if ((flags & kDeviceOnly) != 0 && (flags & kKnownFlags) != kDeviceOnly)
     return fail(RuleId::StreamFlags, "flag", "flag is {:#x}", flags);
-  PLAT_ASSIGN(context, current());
+  PLAT_ASSIGN(context, contexts_.current());
   // Priorities and flags beyond the known ones are taken for the nearest: that is what the hardware does.
   PLAT_ASSIGN(stream, make_stream(*context, std::min(priority, kPriorityLowest), flags & kKnownFlags, false));
   tell(stream->traits().id, StreamState::Made);
@@ -80,10 +73,9 @@ void Streams::close_stream(const std::shared_ptr<Stream>& stream, Remaining rema
   } else {
     stream->discard();
   }
-  drop_subscription(stream->traits().id);
+  callbacks_.drop(stream->traits().id);
   scheduler_->drive();
-  std::lock_guard lock(state_mutex_);
-  --devices_[stream->traits().device].streams;
+  quota_.give_back(stream->traits().device);
 }
 
 Result<> Streams::wait_for(Stream& stream, Position position, Deadline deadline) const {
@@ -113,7 +105,7 @@ Result<> Streams::synchronize(StreamId id, int32_t timeout_ms) {
 
 Result<> Streams::synchronize_device(int32_t timeout_ms) {
   PLAT_ASSIGN(deadline, deadline_of(timeout_ms));
-  PLAT_ASSIGN(context, current());
+  PLAT_ASSIGN(context, contexts_.current());
   std::vector<std::pair<std::shared_ptr<Stream>, Position>> goals;
   for (auto& stream : streams_.all()) {
     if (stream->traits().device == context->device) goals.emplace_back(stream, stream->given());
@@ -139,15 +131,21 @@ Result<> Streams::set_failure_mode(StreamId id, uint64_t mode) {
   if (mode > static_cast<uint64_t>(FailureMode::Stop))
     return fail(RuleId::StreamFailureMode, "mode", "mode is {}", mode);
   PLAT_ASSIGN(stream, find_stream(id));
-  auto context = contexts_.find(stream->traits().context.value);
+  auto context = contexts_.find(stream->traits().context);
   if (!context) return fail(RuleId::StreamHandle, "stream", "the context is being destroyed");
-  std::lock_guard lock(state_mutex_);
+  std::lock_guard lock(failure_mutex_);
   const bool stop = mode == static_cast<uint64_t>(FailureMode::Stop);
   if (stop == context->failures->stops()) return {};
   if (!stop)
     return fail(RuleId::StreamFailureModeOnce, "mode", "the streams of this context stop at a failure");
   context->failures->set_stops();
   return {};
+}
+
+Result<bool> Streams::stops_on_failure(StreamId id) const {
+  PLAT_ASSIGN(stream, find_stream(id));
+  const auto context = contexts_.find(stream->traits().context);
+  return context && context->failures->stops();
 }
 
 Result<std::shared_ptr<Stream>> Streams::find_for_work(StreamId id) const {
@@ -160,15 +158,14 @@ Result<std::shared_ptr<Stream>> Streams::find_for_work(StreamId id) const {
 
 template <class Step>
 Result<Position> Streams::push(StreamId id, Step&& step) {
-  const LastStream::Key key{serial_, id.value, streams_.removals()};
+  const LastStream::Key key{contexts_.serial(), id.value, streams_.removals()};
   const auto give = [&](Stream& stream) {
     auto position = stream.push(std::forward<Step>(step));
     scheduler_->drive();
     return position;
   };
   Stream* last = LastStream::find(key);
-  if (last != nullptr && t_current.runtime == serial_ && last->traits().context == t_current.context)
-      [[likely]]
+  if (last != nullptr && contexts_.is_current(last->traits().context)) [[likely]]
     return give(*last);
   PLAT_ASSIGN(stream, find_for_work(id));
   if (id.value != 0) LastStream::keep(key, stream);  // 0 is another stream in each context

@@ -121,9 +121,9 @@ TEST_F(Pools, EventsLetAnotherStreamReuse) {
   ASSERT_TRUE(pools.free(first, streams, one));
   const Va before = allocate(2_MiB, two);
   EXPECT_NE(before, first);
-  const auto event = streams.create_event(stream::EventKind::Plain, 0xB).value();
-  ASSERT_TRUE(streams.record(event, one));
-  ASSERT_TRUE(streams.wait_event(two, event));
+  const auto event = streams.events().create(stream::EventKind::Plain, 0xB).value();
+  ASSERT_TRUE(streams.events().record(event, one));
+  ASSERT_TRUE(streams.events().wait(two, event));
   EXPECT_EQ(allocate(2_MiB, two), first);
   gate = true;
   ASSERT_TRUE(streams.synchronize(two));

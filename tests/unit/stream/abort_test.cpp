@@ -80,23 +80,23 @@ TEST_P(Aborting, StoppingWhileTheLastWorkEndsWaitsForNothing) {
 
 TEST_P(Aborting, WhoWaitsForALostMarkHangsUntilItIsAbortedToo) {
   const StreamId recorder = make(), waiter = make();
-  auto event = streams_.create_event(EventKind::Plain, 0);
+  auto event = streams_.events().create(EventKind::Plain, 0);
   ASSERT_TRUE(event);
   Latch latch;
   ASSERT_TRUE(streams_.enqueue_poll(recorder, latch.poll()));
-  ASSERT_TRUE(streams_.record(*event, recorder));
-  ASSERT_TRUE(streams_.wait_event(waiter, *event));
+  ASSERT_TRUE(streams_.events().record(*event, recorder));
+  ASSERT_TRUE(streams_.events().wait(waiter, *event));
   ASSERT_TRUE(streams_.enqueue(waiter, adds(1)));
   ASSERT_TRUE(streams_.abort_stream(recorder));
   const auto waited = streams_.synchronize(waiter, 5);
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().rule, RuleId::StreamSyncTimeout);
-  EXPECT_FALSE(*streams_.query_event_status(*event));
+  EXPECT_FALSE(*streams_.events().query_status(*event));
   ASSERT_TRUE(streams_.abort_stream(waiter));
   EXPECT_TRUE(streams_.synchronize(waiter));
   EXPECT_TRUE(ran_.empty());
-  ASSERT_TRUE(streams_.record(*event, recorder));
-  EXPECT_TRUE(streams_.synchronize_event(*event));
+  ASSERT_TRUE(streams_.events().record(*event, recorder));
+  EXPECT_TRUE(streams_.events().synchronize(*event));
 }
 
 TEST_P(Aborting, AFunctionCannotAbortItsOwnStream) {
@@ -134,13 +134,13 @@ TEST_P(Aborting, StoppingEndsTheHeadAlone) {
 // Two threads that queue, one that aborts: every task runs once or never, in order, and the stream works on.
 TEST_P(Aborting, ThreadsMayAbortAndQueueAtOnce) {
   const StreamId stream = make();
-  const auto context = streams_.current_context();
+  const auto context = streams_.contexts().current_id();
   ASSERT_TRUE(context);
   std::atomic<bool> end{false};
   std::vector<uint64_t> ran;  // of the stream alone
   std::atomic<uint64_t> next{1};
   const auto queue = [&] {
-    ASSERT_TRUE(streams_.set_current_context(*context));
+    ASSERT_TRUE(streams_.contexts().set_current(*context));
     while (!end) {
       const uint64_t number = next.fetch_add(1);
       const auto given = streams_.enqueue(stream, [&ran, number]() -> Result<> {

@@ -9,14 +9,14 @@ using ContextTest = StreamTest;
 
 TEST_P(ContextTest, ThreadWithoutDeviceHasNoContext) {
   std::thread([&] {
-    EXPECT_BREAKS(NoContext, runtime.current_context());
-    EXPECT_BREAKS(NoContext, runtime.current_device());
+    EXPECT_BREAKS(NoContext, runtime.contexts().current_id());
+    EXPECT_BREAKS(NoContext, runtime.contexts().current_device());
     EXPECT_BREAKS(NoContext, runtime.create_stream(0, 0));
-    EXPECT_BREAKS(NoContext, runtime.create_event(EventKind::Plain, 0));
+    EXPECT_BREAKS(NoContext, runtime.events().create(EventKind::Plain, 0));
     EXPECT_BREAKS(NoContext, runtime.synchronize(StreamId{}));
     EXPECT_BREAKS(NoContext, runtime.synchronize_device());
     EXPECT_OK(runtime.set_device(0));
-    EXPECT_EQ(runtime.current_device().value(), 0);
+    EXPECT_EQ(runtime.contexts().current_device().value(), 0);
   }).join();
 }
 
@@ -30,11 +30,11 @@ TEST_P(ContextTest, DeviceIdMustExist) {
 TEST_P(ContextTest, ResetCountsSets) {
   EXPECT_OK(runtime.set_device(0));
   EXPECT_OK(runtime.reset_device(0));
-  EXPECT_EQ(runtime.current_device().value(), 0);  // Set twice, reset once.
+  EXPECT_EQ(runtime.contexts().current_device().value(), 0);  // Set twice, reset once.
   EXPECT_OK(runtime.reset_device(0));
-  EXPECT_BREAKS(NoContext, runtime.current_device());
+  EXPECT_BREAKS(NoContext, runtime.contexts().current_device());
   EXPECT_BREAKS(DeviceNotSet, runtime.reset_device(0));
-  EXPECT_FALSE(runtime.uses_device(0));
+  EXPECT_FALSE(runtime.contexts().is_used(0));
 }
 
 TEST_P(ContextTest, ForcedResetIgnoresTheCount) {
@@ -58,15 +58,15 @@ TEST_P(ContextTest, ResetFinishesWorkAndMakesStreamsStale) {
 }
 
 TEST_P(ContextTest, StreamsBelongToTheirContext) {
-  const ContextId first = runtime.current_context().value();
+  const ContextId first = runtime.contexts().current_id().value();
   const StreamId stream = make_stream();
   const ContextId second = runtime.create_context(1).value();
-  EXPECT_EQ(runtime.current_context().value(), second);
-  EXPECT_EQ(runtime.current_device().value(), 1);
+  EXPECT_EQ(runtime.contexts().current_id().value(), second);
+  EXPECT_EQ(runtime.contexts().current_device().value(), 1);
   EXPECT_BREAKS(StreamContext, runtime.enqueue(stream, []() -> Result<> { return {}; }));
   EXPECT_BREAKS(StreamContext, runtime.synchronize(stream));
   EXPECT_BREAKS(StreamContext, runtime.destroy_stream(stream, Remaining::Finish));
-  EXPECT_OK(runtime.set_current_context(first));
+  EXPECT_OK(runtime.contexts().set_current(first));
   EXPECT_OK(runtime.synchronize(stream));
 }
 
@@ -81,25 +81,25 @@ TEST_P(ContextTest, EachContextHasItsOwnDefaultStream) {
 TEST_P(ContextTest, DestroyedContextIsNoLongerCurrent) {
   const ContextId context = runtime.create_context(0).value();
   EXPECT_OK(runtime.destroy_context(context));
-  EXPECT_BREAKS(NoContext, runtime.current_context());
+  EXPECT_BREAKS(NoContext, runtime.contexts().current_id());
   EXPECT_BREAKS(ContextHandle, runtime.destroy_context(context));
-  EXPECT_BREAKS(ContextHandle, runtime.set_current_context(context));
+  EXPECT_BREAKS(ContextHandle, runtime.contexts().set_current(context));
   EXPECT_OK(runtime.set_device(0));
 }
 
 TEST_P(ContextTest, DefaultContextCannotBeDestroyed) {
-  EXPECT_BREAKS(ContextDefault, runtime.destroy_context(runtime.current_context().value()));
+  EXPECT_BREAKS(ContextDefault, runtime.destroy_context(runtime.contexts().current_id().value()));
 }
 
 TEST_P(ContextTest, HandlesOfOtherKindsAreRefused) {
   const StreamId stream = make_stream();
   const EventId event = make_event();
   EXPECT_BREAKS(StreamHandle, runtime.synchronize(StreamId{event.value}));
-  EXPECT_BREAKS(EventHandle, runtime.synchronize_event(EventId{stream.value}));
-  EXPECT_BREAKS(ContextHandle, runtime.set_current_context(ContextId{stream.value}));
+  EXPECT_BREAKS(EventHandle, runtime.events().synchronize(EventId{stream.value}));
+  EXPECT_BREAKS(ContextHandle, runtime.contexts().set_current(ContextId{stream.value}));
   int variable = 0;
   EXPECT_BREAKS(StreamHandle, runtime.synchronize(id_of<StreamId>(&variable)));
-  EXPECT_BREAKS(EventHandle, runtime.destroy_event(id_of<EventId>(&variable)));
+  EXPECT_BREAKS(EventHandle, runtime.events().destroy(id_of<EventId>(&variable)));
 }
 
 TEST_P(ContextTest, ShutdownDropsEverythingAndMayBeRepeated) {
@@ -108,7 +108,7 @@ TEST_P(ContextTest, ShutdownDropsEverythingAndMayBeRepeated) {
   EXPECT_OK(runtime.enqueue_poll(stream, latch.poll()));
   runtime.shutdown();
   runtime.shutdown();
-  EXPECT_BREAKS(NoContext, runtime.current_context());
+  EXPECT_BREAKS(NoContext, runtime.contexts().current_id());
   EXPECT_OK(runtime.set_device(0));
   EXPECT_OK(runtime.synchronize(StreamId{}));
 }

@@ -66,7 +66,7 @@ class StreamTest : public ::testing::TestWithParam<Mode> {
 
   StreamId make_stream() { return runtime.create_stream(0, 0).value(); }
   EventId make_event(EventKind kind = EventKind::Plain, uint32_t flags = 0) {
-    return runtime.create_event(kind, flags).value();
+    return runtime.events().create(kind, flags).value();
   }
 
   Streams runtime;

@@ -82,7 +82,7 @@ TEST(Mode, RuntimesDoNotShareWhatAThreadRemembers) {
   Streams one(options_for(Mode::Pool));
   Streams two(options_for(Mode::Pool));
   EXPECT_OK(one.set_device(0));
-  EXPECT_BREAKS(NoContext, two.current_context());
+  EXPECT_BREAKS(NoContext, two.contexts().current_id());
 }
 
 }  // namespace

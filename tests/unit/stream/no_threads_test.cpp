@@ -47,11 +47,11 @@ TEST_P(WithoutThreads, SynchronisingAnEventRunsWhatItComesAfter) {
   const EventId between = make_event();
   const EventId last = make_event();
   give(first);
-  EXPECT_OK(runtime.record(between, first));
-  EXPECT_OK(runtime.wait_event(second, between));
+  EXPECT_OK(runtime.events().record(between, first));
+  EXPECT_OK(runtime.events().wait(second, between));
   give(second);
-  EXPECT_OK(runtime.record(last, second));
-  EXPECT_OK(runtime.synchronize_event(last, kNeverMs));
+  EXPECT_OK(runtime.events().record(last, second));
+  EXPECT_OK(runtime.events().synchronize(last, kNeverMs));
   EXPECT_EQ(ran, 4);
 }
 
@@ -60,9 +60,9 @@ TEST_P(WithoutThreads, AskingRunsTheWork) {
   const NoThreads none;
   const EventId event = make_event();
   give(StreamId{});
-  EXPECT_OK(runtime.record(event, StreamId{}));
+  EXPECT_OK(runtime.events().record(event, StreamId{}));
   const auto end = Clock::now() + std::chrono::milliseconds(kNeverMs);
-  while (!runtime.query_event_status(event).value()) ASSERT_LT(Clock::now(), end);
+  while (!runtime.events().query_status(event).value()) ASSERT_LT(Clock::now(), end);
   give(StreamId{});
   while (!runtime.is_complete(StreamId{}).value()) ASSERT_LT(Clock::now(), end);
   EXPECT_EQ(ran, 4);
@@ -100,12 +100,12 @@ TEST_P(WithoutThreads, ProcessingReportsRunsWhatComesBeforeTheCallback) {
   const NoThreads none;
   const auto self = static_cast<uint64_t>(pthread_self());
   const StreamId stream = make_stream();
-  EXPECT_OK(runtime.subscribe(self, stream));
+  EXPECT_OK(runtime.callbacks().subscribe(self, stream));
   give(stream);
-  EXPECT_OK(runtime.launch_callback(
+  EXPECT_OK(runtime.callbacks().launch(
       stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &ran, true));
   give(stream);
-  EXPECT_OK(runtime.process_reports(self, kNeverMs));
+  EXPECT_OK(runtime.callbacks().process(self, kNeverMs));
   EXPECT_OK(runtime.synchronize(stream, kNeverMs));
   EXPECT_EQ(ran, 5);
 }
@@ -113,7 +113,7 @@ TEST_P(WithoutThreads, ProcessingReportsRunsWhatComesBeforeTheCallback) {
 TEST_P(WithoutThreads, WaitsOfStreamsStillTimeOut) {
   const NoThreads none;
   const EventId never = make_event(EventKind::Flagged, kEventSync);
-  EXPECT_OK(runtime.wait_event(StreamId{}, never, 1));
+  EXPECT_OK(runtime.events().wait(StreamId{}, never, 1));
   EXPECT_BREAKS(StreamSyncTimeout, runtime.synchronize(StreamId{}, 1));
   EXPECT_BREAKS(StreamWaitTimeout, runtime.synchronize(StreamId{}, kNeverMs));
 }
@@ -139,10 +139,10 @@ TEST(WithoutMoreThreads, AThreadThatSleepsAlreadyIsWokenToHelp) {
       },
       nullptr));
   entered.wait(false);
-  const ContextId context = runtime.current_context().value();
+  const ContextId context = runtime.contexts().current_id().value();
   std::atomic<bool> waits{false};
   std::thread waiter([&] {
-    EXPECT_OK(runtime.set_current_context(context));
+    EXPECT_OK(runtime.contexts().set_current(context));
     waits = true;
     waits.notify_all();
     EXPECT_OK(runtime.synchronize(held, kNeverMs));

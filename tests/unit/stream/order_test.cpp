@@ -37,15 +37,15 @@ TEST_P(OrderTest, KnowsWhatRunsAfterWhatThroughEvents) {
   EXPECT_TRUE(runtime.runs_after(a, a, before));
   EXPECT_FALSE(runtime.runs_after(b, a, before));
   const EventId first = make_event(EventKind::Extended, kEventSync);
-  EXPECT_OK(runtime.record(first, a));
+  EXPECT_OK(runtime.events().record(first, a));
   const Position after = runtime.enqueue(a, []() -> Result<> { return {}; }).value();
-  EXPECT_OK(runtime.wait_event(b, first));
+  EXPECT_OK(runtime.events().wait(b, first));
   EXPECT_TRUE(runtime.runs_after(b, a, before));
   EXPECT_FALSE(runtime.runs_after(b, a, after));  // Queued after the record.
   EXPECT_FALSE(runtime.runs_after(c, a, before));
   const EventId second = make_event(EventKind::Extended, kEventSync);
-  EXPECT_OK(runtime.record(second, b));
-  EXPECT_OK(runtime.wait_event(c, second));
+  EXPECT_OK(runtime.events().record(second, b));
+  EXPECT_OK(runtime.events().wait(c, second));
   EXPECT_TRUE(runtime.runs_after(c, a, before));  // Through b.
   EXPECT_FALSE(runtime.runs_after(c, a, after));
   latch.open();
@@ -59,8 +59,8 @@ TEST_P(OrderTest, AWaitThatMayGiveUpProvesNothing) {
   const EventId event = make_event();
   Latch latch;
   const Position position = runtime.enqueue_poll(a, latch.poll()).value();
-  EXPECT_OK(runtime.record(event, a));
-  EXPECT_OK(runtime.wait_event(b, event, 60));
+  EXPECT_OK(runtime.events().record(event, a));
+  EXPECT_OK(runtime.events().wait(b, event, 60));
   EXPECT_FALSE(runtime.runs_after(b, a, position));
   latch.open();
   EXPECT_OK(runtime.synchronize(b));
@@ -94,11 +94,11 @@ TEST_P(OrderTest, RandomGraphsRespectTheirDependencies) {
       const size_t event = random() % events.size();
       switch (random() % 4) {
         case 0:
-          EXPECT_OK(runtime.record(events[event], streams[stream]));
+          EXPECT_OK(runtime.events().record(events[event], streams[stream]));
           recorded[event] = frontier[stream];
           break;
         case 1:
-          EXPECT_OK(runtime.wait_event(streams[stream], events[event]));
+          EXPECT_OK(runtime.events().wait(streams[stream], events[event]));
           frontier[stream].insert(frontier[stream].end(), recorded[event].begin(), recorded[event].end());
           for (const size_t earlier : recorded[event]) {
             EXPECT_TRUE(runtime.runs_after(streams[stream], streams[nodes[earlier]->stream],
@@ -126,7 +126,7 @@ TEST_P(OrderTest, RandomGraphsRespectTheirDependencies) {
       for (const size_t earlier : node->after) EXPECT_LT(nodes[earlier]->ticket, node->ticket);
     }
     for (const StreamId stream : streams) EXPECT_OK(runtime.destroy_stream(stream, Remaining::Finish));
-    for (const EventId event : events) EXPECT_OK(runtime.destroy_event(event));
+    for (const EventId event : events) EXPECT_OK(runtime.events().destroy(event));
   }
 }
 

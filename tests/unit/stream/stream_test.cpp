@@ -109,12 +109,12 @@ TEST_P(StreamTest, ThrowingHostFunctionIsAnErrorAndTheStreamGoesOn) {
 // The thread is one of the library's or, where the client's own threads run the work, the client's.
 TEST_P(StreamTest, AHostFunctionMayEndItsThread) {
   const StreamId stream = make_stream();
-  const ContextId context = runtime.current_context().value();
+  const ContextId context = runtime.contexts().current_id().value();
   std::atomic<int> ran{0};
   const auto in_a_thread = [&](auto body) {
     bool survived = false;
     std::thread([&] {
-      EXPECT_OK(runtime.set_current_context(context));
+      EXPECT_OK(runtime.contexts().set_current(context));
       body();
       survived = true;
     }).join();
@@ -159,7 +159,7 @@ TEST_P(StreamTest, StopOnFailureStopsTheWholeContext) {
   Latch never;
   std::atomic<bool> ran{false};
   const EventId event = make_event(EventKind::Flagged, kEventSync);
-  EXPECT_OK(runtime.wait_event(other, event));  // Never recorded: only the failure ends this wait.
+  EXPECT_OK(runtime.events().wait(other, event));  // Never recorded: only the failure ends this wait.
   EXPECT_OK(runtime.enqueue(other, [&]() -> Result<> { return ran = true, Result<>{}; }));
   EXPECT_OK(runtime.enqueue(failing, broken));
   EXPECT_BREAKS(DeviceInternal, runtime.synchronize(failing));
@@ -184,13 +184,13 @@ TEST_P(StreamTest, AStreamThatAnotherThreadDestroyedIsFoundNoMore) {
   const StreamId stream = make_stream();
   const auto give = [&] { return runtime.enqueue(stream, []() -> Result<> { return {}; }); };
   for (int i = 0; i < 3; ++i) EXPECT_OK(give());
-  const ContextId here = runtime.current_context().value();
+  const ContextId here = runtime.contexts().current_id().value();
   ASSERT_TRUE(runtime.create_context(0));
   EXPECT_BREAKS(StreamContext, give());
-  EXPECT_OK(runtime.set_current_context(here));
+  EXPECT_OK(runtime.contexts().set_current(here));
   EXPECT_OK(give());
   std::thread([&] {
-    EXPECT_OK(runtime.set_current_context(here));
+    EXPECT_OK(runtime.contexts().set_current(here));
     EXPECT_OK(runtime.destroy_stream(stream, Remaining::Finish));
   }).join();
   EXPECT_BREAKS(StreamHandle, give());
@@ -219,11 +219,11 @@ TEST_P(StreamTest, ForcedDestroyDropsWorkAndReleasesWhoWaitsForIt) {
   std::atomic<bool> ran{false};
   EXPECT_OK(runtime.enqueue_poll(stream, latch.poll()));
   EXPECT_OK(runtime.enqueue(stream, [&]() -> Result<> { return ran = true, Result<>{}; }));
-  EXPECT_OK(runtime.record(event, stream));
-  EXPECT_OK(runtime.wait_event(waiting, event));
+  EXPECT_OK(runtime.events().record(event, stream));
+  EXPECT_OK(runtime.events().wait(waiting, event));
   EXPECT_OK(runtime.destroy_stream(stream, Remaining::Discard));
   EXPECT_OK(runtime.synchronize(waiting));
-  EXPECT_OK(runtime.synchronize_event(event));
+  EXPECT_OK(runtime.events().synchronize(event));
   EXPECT_FALSE(ran);
 }
 
@@ -277,12 +277,12 @@ TEST_P(StreamTest, FunctionMustNotWaitForItsOwnStream) {
     ContextId context;
     StreamId stream;
     bool refused = false;
-  } call{runtime, runtime.current_context().value(), make_stream()};
+  } call{runtime, runtime.contexts().current_id().value(), make_stream()};
   EXPECT_OK(runtime.launch_host_function(
       call.stream,
       [](void* at) {
         auto& self = *static_cast<Call*>(at);
-        EXPECT_OK(self.runtime.set_current_context(self.context));
+        EXPECT_OK(self.runtime.contexts().set_current(self.context));
         EXPECT_BREAKS(StreamSelfWait, self.runtime.synchronize(self.stream));
         EXPECT_BREAKS(StreamSelfWait, self.runtime.destroy_stream(self.stream, Remaining::Finish));
         self.refused = true;
@@ -298,13 +298,13 @@ TEST_P(StreamTest, FunctionMayQueueMoreAndWaitForOthers) {
     ContextId context;
     StreamId own, other;
     std::atomic<int> ran{0};
-  } call{runtime, runtime.current_context().value(), make_stream(), make_stream()};
+  } call{runtime, runtime.contexts().current_id().value(), make_stream(), make_stream()};
   EXPECT_OK(runtime.launch_host_function(
       call.own,
       [](void* at) {
         auto& self = *static_cast<Call*>(at);
         auto count = [&self]() -> Result<> { return ++self.ran, Result<>{}; };
-        EXPECT_OK(self.runtime.set_current_context(self.context));
+        EXPECT_OK(self.runtime.contexts().set_current(self.context));
         EXPECT_OK(self.runtime.enqueue(self.own, count));
         EXPECT_OK(self.runtime.enqueue(self.other, count));
         EXPECT_OK(self.runtime.synchronize(self.other));

@@ -16,18 +16,18 @@ void worker(Streams& runtime, uint64_t seed, EventId shared) {
   for (int round = 0; round < 30; ++round) {
     const StreamId a = runtime.create_stream(random() % 8, 0).value();
     const StreamId b = runtime.create_stream(random() % 8, 0).value();
-    const EventId event = runtime.create_event(EventKind::Extended, kEventSync | kEventTimeLine).value();
+    const EventId event = runtime.events().create(EventKind::Extended, kEventSync | kEventTimeLine).value();
     uint64_t sum = 0;  // Written by both streams, in turns that the event orders.
     for (int turn = 0; turn < 20; ++turn) {
       EXPECT_OK(runtime.enqueue(a, [&sum]() -> Result<> { return ++sum, Result<>{}; }));
-      EXPECT_OK(runtime.record(event, a));
-      EXPECT_OK(runtime.wait_event(b, event));
+      EXPECT_OK(runtime.events().record(event, a));
+      EXPECT_OK(runtime.events().wait(b, event));
       EXPECT_OK(runtime.enqueue(b, [&sum]() -> Result<> { return ++sum, Result<>{}; }));
-      EXPECT_OK(runtime.record(event, b));
-      EXPECT_OK(runtime.wait_event(a, event));
-      if (random() % 4 == 0) (void)runtime.query_event_status(event);
-      if (random() % 4 == 0) EXPECT_OK(runtime.record(shared, a));
-      if (random() % 4 == 0) EXPECT_OK(runtime.wait_event(b, shared));
+      EXPECT_OK(runtime.events().record(event, b));
+      EXPECT_OK(runtime.events().wait(a, event));
+      if (random() % 4 == 0) (void)runtime.events().query_status(event);
+      if (random() % 4 == 0) EXPECT_OK(runtime.events().record(shared, a));
+      if (random() % 4 == 0) EXPECT_OK(runtime.events().wait(b, shared));
     }
     if (random() % 2 == 0)
       EXPECT_OK(runtime.launch_host_function(
@@ -37,11 +37,11 @@ void worker(Streams& runtime, uint64_t seed, EventId shared) {
     EXPECT_GE(sum, 40U);
     Latch never;
     EXPECT_OK(runtime.enqueue_poll(a, never.poll()));
-    EXPECT_OK(runtime.record(event, a));
-    EXPECT_OK(runtime.wait_event(b, event));
+    EXPECT_OK(runtime.events().record(event, a));
+    EXPECT_OK(runtime.events().wait(b, event));
     EXPECT_OK(runtime.destroy_stream(a, Remaining::Discard));
     EXPECT_OK(runtime.destroy_stream(b, random() % 2 == 0 ? Remaining::Finish : Remaining::Discard));
-    EXPECT_OK(runtime.destroy_event(event));
+    EXPECT_OK(runtime.events().destroy(event));
     if (round % 10 == 0) EXPECT_OK(runtime.synchronize_device());
   }
   EXPECT_OK(runtime.reset_device(0));
@@ -58,12 +58,12 @@ TEST_P(StressTest, ManyThreadsStreamsAndEvents) {
 
 TEST_P(StressTest, ManyThreadsOnOneStream) {
   const StreamId stream = make_stream();
-  const ContextId context = runtime.current_context().value();
+  const ContextId context = runtime.contexts().current_id().value();
   std::atomic<int> ran{0};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
-      EXPECT_OK(runtime.set_current_context(context));
+      EXPECT_OK(runtime.contexts().set_current(context));
       for (int task = 0; task < 500; ++task) {
         EXPECT_OK(runtime.enqueue(stream, [&]() -> Result<> { return ++ran, Result<>{}; }));
         if (task % 100 == 0) EXPECT_OK(runtime.synchronize(stream));
@@ -77,20 +77,20 @@ TEST_P(StressTest, ManyThreadsOnOneStream) {
 
 // Handles that another thread destroys under one's hands give errors and nothing worse.
 TEST_P(StressTest, UseWhileDestroyed) {
-  const ContextId context = runtime.current_context().value();
+  const ContextId context = runtime.contexts().current_id().value();
   for (int round = 0; round < 50; ++round) {
     const StreamId stream = make_stream();
     const EventId event = make_event(EventKind::Extended, kEventSync);
     std::thread user([&] {
-      EXPECT_OK(runtime.set_current_context(context));
+      EXPECT_OK(runtime.contexts().set_current(context));
       for (int call = 0; call < 50; ++call) {
         (void)runtime.enqueue(stream, []() -> Result<> { return {}; });
-        (void)runtime.record(event, stream);
-        (void)runtime.wait_event(stream, event);
+        (void)runtime.events().record(event, stream);
+        (void)runtime.events().wait(stream, event);
         (void)runtime.synchronize(stream, 1000);
       }
     });
-    EXPECT_OK(runtime.destroy_event(event));
+    EXPECT_OK(runtime.events().destroy(event));
     EXPECT_OK(runtime.destroy_stream(stream, round % 2 == 0 ? Remaining::Finish : Remaining::Discard));
     user.join();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/report.h"
+#include "stream/callback_thread.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace plat::stream {
 
-void Reporter::post(DueCallback callback) {
+void CallbackThread::post(DueCallback callback) {
   {
     std::unique_lock lock(mutex_);
     if (closed_.load()) {
@@ -20,7 +20,7 @@ void Reporter::post(DueCallback callback) {
   gate_.notify();
 }
 
-Result<> Reporter::run_due() {
+Result<> CallbackThread::run_due() {
   Result<> all;
   for (;;) {
     DueCallback callback;
@@ -41,7 +41,7 @@ Result<> Reporter::run_due() {
   }
 }
 
-void Reporter::close() {
+void CallbackThread::close() {
   std::deque<DueCallback> lost;
   {
     std::lock_guard lock(mutex_);
@@ -53,7 +53,7 @@ void Reporter::close() {
   gate_.notify();
 }
 
-void Reporter::finish(const DueCallback& callback, CallbackState state) {
+void CallbackThread::finish(const DueCallback& callback, CallbackState state) {
   callback.state->store(state);
   if (callback.waiting) callback.waiting->wake();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rules/rules.h"
+#include "stream/events.h"
 #include "stream/streams.h"
 
 namespace plat::stream {
@@ -25,8 +26,8 @@ uint32_t sum_of(uint64_t secret, uint32_t generation) {
 
 }  // namespace
 
-Result<uint64_t> Streams::export_event(EventId id) {
-  PLAT_ASSIGN(event, find_event(id));
+Result<uint64_t> Events::export_bits(EventId id) const {
+  PLAT_ASSIGN(event, find(id));
   if (!event->is_shared() || event->is_imported())
     return fail(RuleId::EventNotShared, "event", "event {:#x} was {}", id.value,
                 event->is_imported() ? "opened by a handle" : "created with other flags");
@@ -35,20 +36,20 @@ Result<uint64_t> Streams::export_event(EventId id) {
          sum_of(board.secret(), event->place->generation());
 }
 
-Result<EventId> Streams::import_event(uint64_t bits) {
-  PLAT_ASSIGN(context, current());
+Result<EventId> Events::import_bits(uint64_t bits) {
+  PLAT_ASSIGN(context, streams_.contexts().current());
   const auto pid = static_cast<int32_t>(bits >> kPidShift);
   const auto index = static_cast<uint32_t>(bits >> kIndexShift) & ((1U << (kPidShift - kIndexShift)) - 1);
-  if (const auto own = own_board_if_any(); own && own->owner() == pid)
+  if (const auto own = streams_.boards().own_if_any(); own && own->owner() == pid)
     return fail(RuleId::EventKeySelf, "handle", "process {} exported it", pid);
-  const auto board = board_of(pid, 0);
+  const auto board = streams_.boards().of(pid, 0);
   if (!board) return fail(RuleId::EventKey, "handle", "process {} has ended, or cannot be seen", pid);
   const uint32_t generation = board->generation_of(Board::Kind::Event, index);
   auto place = sum_of(board->secret(), generation) == static_cast<uint32_t>(bits)
                    ? HeldPlace::hold(board, Board::Kind::Event, index, generation)
                    : nullptr;
   if (!place) return fail(RuleId::EventKey, "handle", "process {} has no such event", pid);
-  auto event = events_.add([&](uint64_t id) {
+  auto event = table_.add([&](uint64_t id) {
     auto made = std::make_shared<Event>();
     made->id = EventId{id};
     made->kind = EventKind::Extended;
@@ -61,12 +62,12 @@ Result<EventId> Streams::import_event(uint64_t bits) {
   return fail(RuleId::EventLimit, "event", "there are no more events in this process");
 }
 
-Result<int> Streams::device_of_event(EventId id) const {
-  PLAT_ASSIGN(event, find_event(id));
+Result<int> Events::device_of(EventId id) const {
+  PLAT_ASSIGN(event, find(id));
   return event->device;
 }
 
-Result<> Streams::wait_remote(Stream& stream, Event& event, uint32_t timeout_s) {
+Result<> Events::wait_remote(Stream& stream, Event& event, uint32_t timeout_s) {
   const Board& board = event.place->board();
   const uint32_t number = board.recorded(event.place->index());
   if (board.is_reached(event.place->index(), number)) return {};
@@ -77,7 +78,7 @@ Result<> Streams::wait_remote(Stream& stream, Event& event, uint32_t timeout_s) 
   return forward(std::move(position).error());
 }
 
-Result<> Streams::synchronize_remote(Event& event, Deadline deadline, int32_t timeout_ms) {
+Result<> Events::synchronize_remote(Event& event, Deadline deadline, int32_t timeout_ms) {
   Board& board = event.place->board();
   const uint32_t index = event.place->index();
   const uint32_t number = board.recorded(index);
@@ -87,7 +88,7 @@ Result<> Streams::synchronize_remote(Event& event, Deadline deadline, int32_t ti
     Clock::time_point until =
         Clock::now() + (is_told ? Clock::duration(kRemoteLookAgain) : Clock::duration(kLookAlone));
     if (deadline) until = std::min(until, *deadline);
-    if (scheduler_->wait(
+    if (streams_.scheduler().wait(
             board.gate(), [&] { return is_reached() || board.owner_is_gone(); }, until)) {
       if (is_reached()) return {};
       return fail(RuleId::EventKey, "event", "process {} ended before it reached the record", board.owner());

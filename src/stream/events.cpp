@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events: creation, records, waits, queries, time.
+#include "stream/events.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -34,33 +36,35 @@ Result<> check_host_use(const Event& event) {
 
 }  // namespace
 
-Result<std::shared_ptr<Event>> Streams::find_event(EventId id) const {
-  if (auto event = events_.find(id.value)) return event;
+Events::Events(Streams& streams, uint32_t max)
+    : streams_(streams), quota_(max, {RuleId::EventLimit, "event", "events"}) {}
+
+Result<uint32_t> Events::available() const {
+  PLAT_ASSIGN(context, streams_.contexts().current());
+  return quota_.left(context->device);
+}
+
+Result<std::shared_ptr<Event>> Events::find(EventId id) const {
+  if (auto event = table_.find(id.value)) return event;
   return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
 }
 
-Result<EventId> Streams::create_event(EventKind kind, uint32_t flags) {
+Result<EventId> Events::create(EventKind kind, uint32_t flags) {
   if (kind == EventKind::Plain) {
     flags = kPlainFlags;
   } else {
     PLAT_TRY(check_flags(kind, flags));
   }
-  PLAT_ASSIGN(context, current());
+  PLAT_ASSIGN(context, streams_.contexts().current());
   std::shared_ptr<HeldPlace> place;
   if (flags == kEventIpc) {
-    PLAT_ASSIGN(board, own_board());
+    PLAT_ASSIGN(board, streams_.boards().own());
     place = HeldPlace::take(board, Board::Kind::Event, static_cast<uint32_t>(context->device));
     if (!place) return fail(RuleId::EventShareLimit, "event", "there are {} such events", Board::kEvents);
   }
   const bool counted = kind != EventKind::Extended;
-  if (counted) {
-    std::lock_guard lock(state_mutex_);
-    DeviceState& state = devices_[context->device];
-    if (state.events >= events_max_.load())
-      return fail(RuleId::EventLimit, "event", "device {} has {} events", context->device, state.events);
-    ++state.events;
-  }
-  auto event = events_.add([&](uint64_t id) {
+  if (counted) PLAT_TRY(quota_.take(context->device));
+  auto event = table_.add([&](uint64_t id) {
     auto made = std::make_shared<Event>();
     made->id = EventId{id};
     made->kind = kind;
@@ -71,15 +75,12 @@ Result<EventId> Streams::create_event(EventKind kind, uint32_t flags) {
     return made;
   });
   if (event) return event->id;
-  if (counted) {
-    std::lock_guard lock(state_mutex_);
-    --devices_[context->device].events;
-  }
+  if (counted) quota_.give_back(context->device);
   return fail(RuleId::EventLimit, "event", "there are no more events in this process");
 }
 
-Result<> Streams::destroy_event(EventId id) {
-  auto event = events_.remove(id.value);
+Result<> Events::destroy(EventId id) {
+  auto event = table_.remove(id.value);
   if (!event) return fail(RuleId::EventHandle, "event", "{:#x} is no live event", id.value);
   std::shared_ptr<Mark> expected;
   {
@@ -87,21 +88,29 @@ Result<> Streams::destroy_event(EventId id) {
     expected = std::exchange(event->expected, nullptr);
   }
   if (expected) expected->complete({});  // No record can come any more; who waits for one goes on.
-  if (event->counted) {
-    std::lock_guard lock(state_mutex_);
-    --devices_[event->device].events;
-  }
-  scheduler_->drive();
+  if (event->counted) quota_.give_back(event->device);
+  streams_.scheduler().drive();
   return {};
 }
 
-Result<> Streams::record(EventId id, StreamId stream_id) {
-  PLAT_ASSIGN(event, find_event(id));
+void Events::destroy_all() {
+  for (auto& event : table_.all()) (void)destroy(event->id);
+}
+
+Result<uint32_t> Events::number(EventId id) const {
+  PLAT_ASSIGN(event, find(id));
+  if (event->is_shared())
+    return fail(RuleId::EventNumberless, "event", "event {:#x} is one between processes", id.value);
+  return table_.slot_number(event->id.value);
+}
+
+Result<> Events::record(EventId id, StreamId stream_id) {
+  PLAT_ASSIGN(event, find(id));
   PLAT_TRY(check_host_use(*event));
   if (event->is_imported())
     return fail(RuleId::EventImported, "event", "event {:#x} is of process {}", id.value,
                 event->place->board().owner());
-  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  PLAT_ASSIGN(stream, streams_.find_for_work(stream_id));
   {
     std::lock_guard lock(event->mutex);
     auto mark = event->expected ? event->expected : std::make_shared<Mark>();
@@ -117,46 +126,46 @@ Result<> Streams::record(EventId id, StreamId stream_id) {
     event->expected = nullptr;
     event->recorded = std::move(mark);
   }
-  scheduler_->drive();
+  streams_.scheduler().drive();
   return {};
 }
 
-Result<> Streams::choose_record_flag(EventId id, uint32_t flag) {
-  PLAT_ASSIGN(event, find_event(id));
+Result<> Events::choose_record_flag(EventId id, uint32_t flag) {
+  PLAT_ASSIGN(event, find(id));
   uint32_t chosen = 0;
   if (event->record_flag_plus_one.compare_exchange_strong(chosen, flag + 1) || chosen == flag + 1) return {};
   return fail(RuleId::EventRecordMixed, "flag", "flag is {}, and the event was recorded with {}", flag,
               chosen - 1);
 }
 
-Result<> Streams::reset_event(EventId id, StreamId stream_id) {
-  PLAT_ASSIGN(event, find_event(id));
+Result<> Events::reset(EventId id, StreamId stream_id) {
+  PLAT_ASSIGN(event, find(id));
   PLAT_TRY(check_host_use(*event));
   if (event->kind == EventKind::Extended || !event->may_be_waited_on())
     return fail(RuleId::EventResettable, "event", "event {:#x} was created with flags {:#x}", id.value,
                 event->flags);
-  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  PLAT_ASSIGN(stream, streams_.find_for_work(stream_id));
   {
     std::lock_guard lock(event->mutex);
     // Waits that were queued before hold the mark they wait for, so forgetting it here cannot overtake them.
     PLAT_TRY(stream->push(NoStep{}));
     event->recorded = nullptr;
   }
-  scheduler_->drive();
+  streams_.scheduler().drive();
   return {};
 }
 
-Result<> Streams::wait_event(StreamId stream_id, EventId id, int64_t timeout_s) {
+Result<> Events::wait(StreamId stream_id, EventId id, int64_t timeout_s) {
   if (timeout_s < 0) return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_s);
-  PLAT_ASSIGN(event, find_event(id));
+  PLAT_ASSIGN(event, find(id));
   PLAT_TRY(check_host_use(*event));
   if (!event->may_be_waited_on())
     return fail(RuleId::EventWaitable, "event", "event {:#x} was created with flags {:#x}", id.value,
                 event->flags);
-  PLAT_ASSIGN(stream, find_for_work(stream_id));
+  PLAT_ASSIGN(stream, streams_.find_for_work(stream_id));
   if (event->is_imported()) {
     PLAT_TRY(wait_remote(*stream, *event, static_cast<uint32_t>(std::min<int64_t>(timeout_s, UINT32_MAX))));
-    scheduler_->drive();
+    streams_.scheduler().drive();
     return {};
   }
   std::shared_ptr<Mark> mark;
@@ -184,16 +193,16 @@ Result<> Streams::wait_event(StreamId stream_id, EventId id, int64_t timeout_s) 
   if (recorded && timeout_s == 0) {
     stream->run_after(
         mark->history(), {mark->stream()->traits().id, mark->position()},
-        [this](const History::Entry& entry) { return has_completed(entry.stream, entry.position); });
+        [this](const History::Entry& entry) { return streams_.has_completed(entry.stream, entry.position); });
   }
-  scheduler_->drive();
+  streams_.scheduler().drive();
   return {};
 }
 
 // An event without a record is complete if it may be recorded at any time, and not ready if a record is
 // awaited.
-Result<bool> Streams::query(Event& event) {
-  scheduler_->drive_for_query();
+bool Events::is_reached(const Event& event) const {
+  streams_.scheduler().drive_for_query();
   if (event.is_imported()) {
     const Board& board = event.place->board();
     return board.is_reached(event.place->index(), board.recorded(event.place->index()));
@@ -202,32 +211,32 @@ Result<bool> Streams::query(Event& event) {
   return mark ? mark->done() : event.kind == EventKind::Extended;
 }
 
-Result<bool> Streams::query_event(EventId id) {
-  PLAT_ASSIGN(event, find_event(id));
+Result<bool> Events::query(EventId id) {
+  PLAT_ASSIGN(event, find(id));
   if (event->kind == EventKind::Extended)
     return fail(RuleId::EventQueryable, "event", "event {:#x} was created by aclrtCreateEventExWithFlag",
                 id.value);
-  return query(*event);
+  return is_reached(*event);
 }
 
-Result<bool> Streams::query_event_status(EventId id) {
-  PLAT_ASSIGN(event, find_event(id));
-  return query(*event);
+Result<bool> Events::query_status(EventId id) {
+  PLAT_ASSIGN(event, find(id));
+  return is_reached(*event);
 }
 
-Result<bool> Streams::query_event_waits(EventId id) {
-  PLAT_ASSIGN(event, find_event(id));
+Result<bool> Events::query_waits(EventId id) {
+  PLAT_ASSIGN(event, find(id));
   if (event->kind == EventKind::Extended || !event->may_be_waited_on())
     return fail(RuleId::EventQueryable, "event", "event {:#x} was created with flags {:#x}", id.value,
                 event->flags);
-  scheduler_->drive_for_query();
+  streams_.scheduler().drive_for_query();
   return event->waits->load() == 0;
 }
 
-Result<> Streams::synchronize_event(EventId id, int32_t timeout_ms) {
+Result<> Events::synchronize(EventId id, int32_t timeout_ms) {
   if (timeout_ms < -1 || timeout_ms == 0)
     return fail(RuleId::StreamTimeoutValue, "timeout", "timeout is {}", timeout_ms);
-  PLAT_ASSIGN(event, find_event(id));
+  PLAT_ASSIGN(event, find(id));
   if (event->is_imported())
     return synchronize_remote(
         *event, timeout_ms > 0 ? Deadline{Clock::now() + std::chrono::milliseconds(timeout_ms)} : Deadline{},
@@ -244,7 +253,7 @@ Result<> Streams::synchronize_event(EventId id, int32_t timeout_ms) {
     return fail(RuleId::StreamSelfWait, "event", "the event is in the stream of the function that calls");
   Deadline deadline;
   if (timeout_ms > 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  if (scheduler_->wait(
+  if (streams_.scheduler().wait(
           stream.gate(), [&] { return stream.completed() >= mark->position(); }, deadline)) {
     if (mark->is_lost()) return forward(stream.abort_error());
     return {};
@@ -268,9 +277,9 @@ Result<Clock::time_point> time_of(const Event& event, const char* parameter) {
 
 }  // namespace
 
-Result<float> Streams::elapsed_ms(EventId start, EventId end) const {
-  PLAT_ASSIGN(first, find_event(start));
-  PLAT_ASSIGN(last, find_event(end));
+Result<float> Events::elapsed_ms(EventId start, EventId end) const {
+  PLAT_ASSIGN(first, find(start));
+  PLAT_ASSIGN(last, find(end));
   PLAT_ASSIGN(from, time_of(*first, "startEvent"));
   PLAT_ASSIGN(to, time_of(*last, "endEvent"));
   if (to < from)
@@ -279,8 +288,8 @@ Result<float> Streams::elapsed_ms(EventId start, EventId end) const {
   return std::chrono::duration<float, std::milli>(to - from).count();
 }
 
-Result<uint64_t> Streams::timestamp_us(EventId id) const {
-  PLAT_ASSIGN(event, find_event(id));
+Result<uint64_t> Events::timestamp_us(EventId id) const {
+  PLAT_ASSIGN(event, find(id));
   PLAT_ASSIGN(time, time_of(*event, "event"));
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }

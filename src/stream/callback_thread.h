@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reporter: the callbacks that are due for one thread of the client's, which runs them in aclrtProcessReport.
+// CallbackThread: the callbacks that are due for one thread of the client's, which runs them in
+// aclrtProcessReport.
 #pragma once
 
 #include <atomic>
@@ -18,9 +19,9 @@ struct DueCallback {
   std::shared_ptr<Stream> waiting;  // nullptr if the stream went on
 };
 
-class Reporter {
+class CallbackThread {
  public:
-  Reporter(uint64_t thread, int device) : thread_(thread), device_(device) {}
+  CallbackThread(uint64_t thread, int device) : thread_(thread), device_(device) {}
 
   uint64_t thread() const { return thread_; }
   int device() const { return device_; }
