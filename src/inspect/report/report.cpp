@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "inspect/report/timeline.h"
+
 namespace plat::inspect {
 
 namespace {
 
-constexpr size_t kPointsMax = 1 << 14;
 constexpr size_t kMarksMax = 1 << 16;
 
 // Ranges of addresses, which say where memory is and are none: after those that have it.
@@ -64,7 +65,7 @@ class Collector final : public Listener {
     last_born_ = object.serial;
     if (!counts(object)) return;
     report_.live_bytes += object.size;
-    add_point(object.born.time_ns);
+    timeline_.add(object.born.time_ns, report_.live_bytes);
     if (report_.live_bytes > report_.peak_bytes) {
       report_.peak_bytes = report_.live_bytes;
       report_.peak_ns = object.born.time_ns;
@@ -84,7 +85,7 @@ class Collector final : public Listener {
     if (last_born_ == object.serial) ++owner.temporary;
     if (!counts(object)) return;
     report_.live_bytes -= std::min(report_.live_bytes, object.size);
-    add_point(object.died.time_ns);
+    timeline_.add(object.died.time_ns, report_.live_bytes);
   }
 
  private:
@@ -111,6 +112,7 @@ class Collector final : public Listener {
     std::stable_sort(report_.owners.begin(), report_.owners.end(),
                      [](const Owner& a, const Owner& b) { return a.births > b.births; });
     report_.growth = growth_.rising();
+    report_.timeline = timeline_.points();
   }
 
   std::vector<Owner> largest_owners() const {
@@ -121,17 +123,6 @@ class Collector final : public Listener {
       return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
     });
     return list;
-  }
-
-  // Too many points to draw: of each two the higher one is kept.
-  void add_point(uint64_t time_ns) {
-    auto& points = report_.timeline;
-    points.emplace_back(time_ns, report_.live_bytes);
-    if (points.size() < kPointsMax) return;
-    for (size_t i = 0; i + 1 < points.size(); i += 2)
-      points[i / 2] =
-          std::max(points[i], points[i + 1], [](auto& a, auto& b) { return a.second < b.second; });
-    points.resize(points.size() / 2);
   }
 
   void look_around() {
@@ -174,6 +165,7 @@ class Collector final : public Listener {
   uint64_t last_born_ = 0;  // its serial number
   std::map<Key, Owner> owners_;
   GrowthBook growth_;
+  Timeline timeline_;
   Model model_;
 };
 
