@@ -49,6 +49,22 @@ function(plat_precompile)
   endforeach()
 endfunction()
 
+# plat_gather(variable header): moves the sources of the list that include one of these headers to its front, which makes them one batch: a
+# large header behind them is parsed once, and what it defines is compiled once.
+function(plat_gather variable header)
+  set(front "")
+  set(back "")
+  foreach(source ${${variable}})
+    file(STRINGS ${source} found REGEX "^#include [<\"](${header})[>\"]" LIMIT_COUNT 1)
+    if(found)
+      list(APPEND front ${source})
+    else()
+      list(APPEND back ${source})
+    endif()
+  endforeach()
+  set(${variable} ${front} ${back} PARENT_SCOPE)
+endfunction()
+
 # plat_folder(name dependency...): one static library from the sources of src/<name>.
 function(plat_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <regex>
+#include <string_view>
 
 #include "cli/cli.h"
 #include "cli/frame_options.h"
@@ -86,10 +86,14 @@ int refuse(const std::string& what, const std::string& why) {
   return kAskedWrongly;
 }
 
-// Its viewer goes by the name.
+// Its viewer goes by the name: memscope_dump_<digits>.db, or leaks_dump_.
 bool has_memscope_name(const std::string& file) {
-  static const std::regex kName("(memscope|leaks)_dump_[0-9]+\\.db");
-  return std::regex_match(std::filesystem::path(file).filename().string(), kName);
+  const std::filesystem::path name = std::filesystem::path(file).filename();
+  const std::string stem = name.stem();
+  const size_t end = stem.find_last_not_of("0123456789") + 1;
+  const std::string_view start = std::string_view(stem).substr(0, end);
+  return name.extension() == ".db" && end < stem.size() &&
+         (start == "memscope_dump_" || start == "leaks_dump_");
 }
 
 int export_trace(const ExportOptions& options) {

@@ -77,8 +77,10 @@ def test_marks_keep_their_quotes(tmp_path):
 def test_a_name_that_the_viewer_does_not_open_is_said(tmp_path):
     trace = tmp_path / "run.trace"
     assert run("record", "-o", trace, "--", PROGRAM, "peak").returncode == 0
-    done = run("export", "memscope", trace, "-o", tmp_path / "run.db")
-    assert done.returncode == 0 and "memscope_dump_" in done.stderr and (tmp_path / "run.db").exists()
+    for name, opened in {"run.db": False, "memscope_dump_.db": False, "memscope_dump_1.txt": False, "a_memscope_dump_1.db": False,
+                         "memscope_dump_1.db": True, "leaks_dump_20260101.db": True}.items():
+        done = run("export", "memscope", trace, "-o", tmp_path / name)
+        assert done.returncode == 0 and ("opens it only under" in done.stderr) != opened and (tmp_path / name).exists(), name
 
 
 # And the way back.

@@ -29,26 +29,26 @@ constexpr const char* kNone = "N/A";
 // Memory without an address of its own, such as physical memory that is mapped nowhere, is told apart here.
 constexpr uint64_t kElsewhere = uint64_t{1} << 52;
 
-class Database {
+class DatabaseWriter {
  public:
-  Database() {
+  DatabaseWriter() {
     check(sqlite3_open(":memory:", &handle_));
     run(kTable);
     run("BEGIN");
     check(sqlite3_prepare_v2(handle_, kInsert, -1, &insert_, nullptr));
   }
-  ~Database() {
+  ~DatabaseWriter() {
     sqlite3_finalize(insert_);
     sqlite3_close(handle_);
   }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  DatabaseWriter(const DatabaseWriter&) = delete;
+  DatabaseWriter& operator=(const DatabaseWriter&) = delete;
 
-  Database& value(int64_t number) {
+  DatabaseWriter& value(int64_t number) {
     check(sqlite3_bind_int64(insert_, ++column_, number));
     return *this;
   }
-  Database& value(const std::string& text) {
+  DatabaseWriter& value(const std::string& text) {
     check(
         sqlite3_bind_text(insert_, ++column_, text.c_str(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
     return *this;
@@ -98,7 +98,7 @@ class MemscopeWriter {
                      [](const Row& a, const Row& b) { return a.time_ns < b.time_ns; });
     add({history_.end_ns + 1, "SYSTEM", "STOP_TRACE", kNone, UINT64_MAX, history_.info.pid, kNone, kNone,
          "{}", ""});
-    Database database;
+    DatabaseWriter database;
     int64_t id = 0;
     for (const Row& row : rows_) {
       database.value(++id).value(row.event).value(row.type).value(row.name);

@@ -26,11 +26,10 @@ constexpr Profile kProfiles[] = {
 }  // namespace
 
 std::string to_speedscope(const History& history, NamedStacks& stacks) {
-  using Json = nlohmann::ordered_json;
-  Json profiles = Json::array();
+  nlohmann::ordered_json profiles = nlohmann::ordered_json::array();
   for (const Profile& profile : kProfiles) {
-    Json samples = Json::array();
-    Json weights = Json::array();
+    nlohmann::ordered_json samples = nlohmann::ordered_json::array();
+    nlohmann::ordered_json weights = nlohmann::ordered_json::array();
     uint64_t sum = 0;
     for (const auto& [frames, value] : weigh(history, stacks, profile.which, profile.weight)) {
       samples.push_back(std::vector<uint32_t>(frames.rbegin(), frames.rend()));
@@ -45,21 +44,21 @@ std::string to_speedscope(const History& history, NamedStacks& stacks) {
                         {"samples", std::move(samples)},
                         {"weights", std::move(weights)}});
   }
-  Json frames = Json::array();
+  nlohmann::ordered_json frames = nlohmann::ordered_json::array();
   for (const NamedFrame& frame : stacks.frames()) {
-    Json one{{"name", frame.name}};
+    nlohmann::ordered_json one{{"name", frame.name}};
     if (!frame.file.empty()) one["file"] = frame.file;
     if (frame.line > 0) one["line"] = frame.line;
     frames.push_back(std::move(one));
   }
-  const Json file{{"$schema", "https://www.speedscope.app/file-format-schema.json"},
-                  {"exporter", "plat export"},
-                  {"name", history.info.program},
-                  {"activeProfileIndex", 0},
-                  {"shared", {{"frames", std::move(frames)}}},
-                  {"profiles", std::move(profiles)}};
+  const nlohmann::ordered_json file{{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+                                    {"exporter", "plat export"},
+                                    {"name", history.info.program},
+                                    {"activeProfileIndex", 0},
+                                    {"shared", {{"frames", std::move(frames)}}},
+                                    {"profiles", std::move(profiles)}};
   // Names of files and functions may be any bytes.
-  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return file.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace plat::inspect
