@@ -19,17 +19,17 @@
 
 namespace plat::cli {
 
-const char* const kFabricExamples =
-    "\nA server is a machine (PLAT_NODE) with a server id (PLAT_SERVER); each has one daemon. The table says "
-    "which\n"
-    "server is where, one line 'SERVER HOST:PORT' for each. docs/howto/fabric.md brings up two servers.\n"
-    "\nExamples:\n"
-    "  export PLAT_PRODUCT=a3 PLAT_FABRIC=$HOME/servers\n"
-    "  PLAT_NODE=a PLAT_SERVER=0 plat fabric start       the daemon of server 0\n"
-    "  PLAT_NODE=a plat fabric status                    whom it knows, and who holds what\n"
-    "  PLAT_NODE=a plat fabric stop\n"
-    "  plat fabric init --table servers --keys keys 0=10.0.0.1:7100 1=10.0.0.2:7100\n"
-    "                                                    a table and certificates for two machines";
+const char* const kFabricExamples = R"(
+A server is a machine (PLAT_NODE) with a server id (PLAT_SERVER); each has one daemon. The table says which
+server is where, one line 'SERVER HOST:PORT' for each. docs/howto/fabric.md brings up two servers.
+
+Examples:
+  export PLAT_PRODUCT=a3 PLAT_FABRIC=$HOME/servers
+  PLAT_NODE=a PLAT_SERVER=0 plat fabric start       the daemon of server 0
+  PLAT_NODE=a plat fabric status                    whom it knows, and who holds what
+  PLAT_NODE=a plat fabric stop
+  plat fabric init --table servers --keys keys 0=10.0.0.1:7100 1=10.0.0.2:7100
+                                                    a table and certificates for two machines)";
 
 namespace {
 
@@ -46,7 +46,7 @@ struct FabricOptions {
 
 std::string daemon_path() { return fabric::daemon_beside(os::own_path()); }
 
-int say(const std::string& text) {
+int bad_news(const std::string& text) {
   fmt::print(stderr, "plat: {}\n", text);
   return kBadNews;
 }
@@ -61,7 +61,7 @@ int start(const device::Config& config) {
   const bool ran = !ask(config).is_null();
   const std::string socket = fabric::socket_path(config.directory, config.node);
   if (const auto started = fabric::start_daemon(daemon_path(), socket, fabric::kStartMs); !started)
-    return say(started.error().detail);
+    return bad_news(started.error().detail);
   fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(ask(config)));
   return kDone;
 }
@@ -73,10 +73,11 @@ int stop(const device::Config& config) {
     return kDone;
   }
   const auto pid = status.value("pid", 0);
-  if (pid <= 0 || kill(pid, SIGTERM) != 0) return say(fmt::format("pid {}: {}", pid, std::strerror(errno)));
+  if (pid <= 0 || kill(pid, SIGTERM) != 0)
+    return bad_news(fmt::format("pid {}: {}", pid, std::strerror(errno)));
   const uint64_t end = os::monotonic_nanoseconds() + uint64_t{kStopMs} * 1000000;
   while (!os::process_is_gone(pid) && os::monotonic_nanoseconds() < end) os::sleep_microseconds(2000);
-  if (!os::process_is_gone(pid)) return say(fmt::format("pid {} does not end; is it stopped?", pid));
+  if (!os::process_is_gone(pid)) return bad_news(fmt::format("pid {} does not end; is it stopped?", pid));
   fmt::print("stopped\n");
   return kDone;
 }
@@ -84,7 +85,7 @@ int stop(const device::Config& config) {
 int status(const device::Config& config, bool json) {
   const FabricStatus told = ask(config);
   if (told.is_null())
-    return say(fmt::format("no daemon of node '{}' runs in {}", config.node, config.directory));
+    return bad_news(fmt::format("no daemon of node '{}' runs in {}", config.node, config.directory));
   fmt::print("{}", json ? visible_json(told.dump(2)) + "\n" : fabric_text(told));
   return kDone;
 }
@@ -96,7 +97,7 @@ int init(const FabricOptions& options) {
   }
   std::vector<std::string> command{daemon_path(), "init", options.keys};
   if (!os::file_exists(command.front()))
-    return say(fmt::format("there is no {}: the package plat-fabric has it", command.front()));
+    return bad_news(fmt::format("there is no {}: the package plat-fabric has it", command.front()));
   std::string table;
   for (const std::string& server : options.servers) {
     const size_t equals = server.find('=');
@@ -110,11 +111,11 @@ int init(const FabricOptions& options) {
   if (!options.table.empty()) {
     const os::Fd file(open(options.table.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file || write(file.get(), table.data(), table.size()) != static_cast<ssize_t>(table.size()))
-      return say(fmt::format("{}: {}", options.table, std::strerror(errno)));
+      return bad_news(fmt::format("{}: {}", options.table, std::strerror(errno)));
   }
   int error = 0;
   const os::Ending made = os::run_child(command, {{"IPATH_NO_BACKTRACE", "1"}}, error);
-  if (error != 0) return say(fmt::format("{}: {}", command.front(), std::strerror(error)));
+  if (error != 0) return bad_news(fmt::format("{}: {}", command.front(), std::strerror(error)));
   if (made.exit_code != 0 || made.signal != 0) return kBadNews;
   fmt::print(
       "{}: ca.crt for all, server-N.crt and server-N.key for server N alone.\n"

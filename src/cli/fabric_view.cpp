@@ -79,7 +79,7 @@ FabricStatus ask_fabric(const std::string& directory, const std::string& node, i
   fabric::Reply reply;
   std::string text;
   if (fabric::send(connection.get(), request) &&
-      fabric::receive(connection.get(), reply, text, timeout_ms) == fabric::Got::Message) {
+      fabric::receive(connection.get(), reply, text, timeout_ms) == fabric::Received::Message) {
     Json status = Json::parse(text, nullptr, false);
     if (status.is_object()) return status;
   }
@@ -96,7 +96,7 @@ std::string remote_holders_text(const FabricStatus& status, const Json& device, 
   return text;
 }
 
-std::map<uint32_t, FabricRates::Rate> FabricRates::look(const FabricStatus& status, uint64_t now_ns) {
+std::map<uint32_t, FabricRates::Rate> FabricRates::update(const FabricStatus& status, uint64_t now_ns) {
   std::map<uint32_t, Rate> rates;
   std::map<uint32_t, Total> totals;
   const double seconds = static_cast<double>(now_ns - last_ns_) / 1e9;

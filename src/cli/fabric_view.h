@@ -26,7 +26,7 @@ class FabricRates {
   struct Rate {
     double written = 0, read = 0;
   };
-  std::map<uint32_t, Rate> look(const FabricStatus& status, uint64_t now_ns);
+  std::map<uint32_t, Rate> update(const FabricStatus& status, uint64_t now_ns);
 
  private:
   struct Total {

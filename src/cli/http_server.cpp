@@ -80,7 +80,7 @@ class HttpServer final : public LiveServer {
 
   std::string address() const override { return fmt::format("http://127.0.0.1:{}/?token={}", port_, token_); }
 
-  void look() override {
+  void announce() override {
     const uint64_t much = content_.how_much();
     if (const std::lock_guard lock(mutex_); much == much_)
       return;
@@ -90,7 +90,7 @@ class HttpServer final : public LiveServer {
   }
 
   void end() override {
-    look();
+    announce();
     size_t wanted = 0;
     {
       const std::lock_guard lock(mutex_);

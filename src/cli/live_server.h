@@ -21,7 +21,7 @@ class LiveServer {
 
   virtual std::string address() const = 0;
   // Tells the pages that look whether there is more; they ask for it themselves.
-  virtual void look() = 0;
+  virtual void announce() = 0;
   // The program has ended: pages are told, and get the last of it within some seconds.
   virtual void end() = 0;
 };

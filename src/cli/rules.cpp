@@ -38,7 +38,7 @@ struct RulesOptions {
 };
 
 template <class Test>
-std::vector<const Rule*> those(Test&& test) {
+std::vector<const Rule*> rules_that(Test&& test) {
   std::vector<const Rule*> chosen;
   for (const Rule& rule : rules::all())
     if (test(rule)) chosen.push_back(&rule);
@@ -50,14 +50,14 @@ std::vector<const Rule*> select(const std::string& what) {
   if (const Rule* rule = rules::find(what)) return {rule};
   if (const auto number = parse_number(what)) {
     const auto code = static_cast<int>(*number);
-    return those([&](const Rule& rule) {
+    return rules_that([&](const Rule& rule) {
       return !rule.is_finding() && (rule.code_v2 == code || rule.code_v3 == code);
     });
   }
   auto chosen =
-      those([&](const Rule& rule) { return strncasecmp(rule.name, what.c_str(), what.size()) == 0; });
+      rules_that([&](const Rule& rule) { return strncasecmp(rule.name, what.c_str(), what.size()) == 0; });
   if (!chosen.empty()) return chosen;
-  return those([&](const Rule& rule) { return strcasestr(rule.name, what.c_str()) != nullptr; });
+  return rules_that([&](const Rule& rule) { return strcasestr(rule.name, what.c_str()) != nullptr; });
 }
 
 // The rules whose ids are fewest letters away; none if what was typed is like no id.

@@ -67,7 +67,7 @@ std::string devices_text(const MachineView& machine, FabricRates& rates) {
                           visible(holder.name), holder.blocks);
     text += remote_holders_text(machine.fabric, device_name(line), std::string(36, ' '));
   }
-  return text + fabric_section(machine.fabric, rates.look(machine.fabric, os::monotonic_nanoseconds()));
+  return text + fabric_section(machine.fabric, rates.update(machine.fabric, os::monotonic_nanoseconds()));
 }
 
 inspect::Json devices_json(const MachineView& machine) {
@@ -98,11 +98,11 @@ bool open_inside(const TopOptions& options, std::unique_ptr<inspect::LiveReport>
   return inside != nullptr;
 }
 
-// What one look shows.
-std::string look(const TopOptions& options, const device::Config& config, inspect::LiveReport* inside,
-                 FabricRates& rates) {
+// What there is now.
+std::string text_of_now(const TopOptions& options, const device::Config& config, inspect::LiveReport* inside,
+                        FabricRates& rates) {
   const MachineView machine = look_at(config);
-  const inspect::Report* const report = inside != nullptr ? &inside->look() : nullptr;
+  const inspect::Report* const report = inside != nullptr ? &inside->update() : nullptr;
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
     if (!machine.fabric.is_null()) json["fabric"] = machine.fabric;
@@ -121,13 +121,13 @@ std::string look(const TopOptions& options, const device::Config& config, inspec
 }
 
 // The same for a screen, line by line.
-std::vector<std::string> look_on_screen(const TopOptions& options, const device::Config& config,
-                                        inspect::LiveReport* inside, TopView& view, FabricRates& rates) {
+std::vector<std::string> lines_of_now(const TopOptions& options, const device::Config& config,
+                                      inspect::LiveReport* inside, TopView& view, FabricRates& rates) {
   std::vector<std::string> lines;
   std::istringstream text(devices_text(look_at(config), rates));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   if (inside == nullptr) return lines;
-  const inspect::Report& report = inside->look();
+  const inspect::Report& report = inside->update();
   inspect::Symbols symbols(report.info, options.filter);
   lines.emplace_back();
   for (std::string& line : view.lines(report, symbols)) lines.push_back(std::move(line));
@@ -142,7 +142,7 @@ int watch_on_screen(const TopOptions& options, const device::Config& config, ins
   TopView view;
   FabricRates rates;
   size_t first = 0;
-  std::vector<std::string> lines = look_on_screen(options, config, inside, view, rates);
+  std::vector<std::string> lines = lines_of_now(options, config, inside, view, rates);
   for (uint64_t looked_ns = os::monotonic_nanoseconds(); !should_stop();) {
     first = std::min(first, lines.empty() ? 0 : lines.size() - 1);
     const size_t rows = screen.draw(
@@ -176,7 +176,7 @@ int watch_on_screen(const TopOptions& options, const device::Config& config, ins
         if (pressed.letter == 's') view.order = next_of(view.order);
         [[fallthrough]];
       case Key::None:
-        lines = look_on_screen(options, config, inside, view, rates);
+        lines = lines_of_now(options, config, inside, view, rates);
         looked_ns = os::monotonic_nanoseconds();
     }
   }
@@ -216,7 +216,7 @@ int watch(TopOptions& options) {
   if (!options.once && !options.json && Screen::is_there())
     return watch_on_screen(options, config, inside.get());
   for (FabricRates rates;;) {
-    const std::string shown = look(options, config, inside.get(), rates);
+    const std::string shown = text_of_now(options, config, inside.get(), rates);
     if (!options.once && !options.json) fmt::print("\x1b[H\x1b[2J");
     show(stdout, shown);
     std::fflush(stdout);

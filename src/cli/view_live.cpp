@@ -115,13 +115,13 @@ int view_live(const LiveViewOptions& options) {
       LiveServer::start({live_page, [&] { return growing->packed(); }, [&] { return growing->read_on(); }},
                         options.port, problem);
   if (!server) return refuse(options.pid, problem);
-  server->look();
+  server->announce();
   show(stdout, fmt::format("{}\n", server->address()));
   std::fflush(stdout);
   if (options.open) open_in_browser(server->address());
   while (!should_stop() && os::start_time_of(options.pid) != 0) {
     os::sleep_microseconds(kLookMicroseconds);
-    server->look();
+    server->announce();
   }
   if (!should_stop()) server->end();
   return kDone;

@@ -84,11 +84,11 @@ Result<Reply> Daemon::ask(const Request& request) {
     return forward(lost(RuleId::FabricDaemon, "has ended since the last import"));
   const int wait_ms = static_cast<int>(where_.deadline_ms + kGraceMs);
   switch (receive(socket_.get(), reply, text, wait_ms)) {
-    case Got::End:
+    case Received::End:
       return forward(lost(RuleId::FabricDaemon, "ended before it answered"));
-    case Got::Nothing:
+    case Received::Nothing:
       return forward(lost(RuleId::FabricSlow, fmt::format("did not answer in {} ms", wait_ms)));
-    case Got::Message:
+    case Received::Message:
       break;
   }
   if (reply.version != kWireVersion)
@@ -134,11 +134,11 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel() {
   remember(channel->socket.get());
   const auto got =
       receive(channel->socket.get(), reply, text, static_cast<int>(where_.deadline_ms + kGraceMs), &file);
-  if (got != Got::Message || reply.cause != Cause::None || !file) {
+  if (got != Received::Message || reply.cause != Cause::None || !file) {
     forget(channel->socket.get());
-    return forward(lost(RuleId::FabricLost, got == Got::Nothing ? "does not answer"
-                                            : got == Got::End   ? "has ended"
-                                                                : text));
+    return forward(lost(RuleId::FabricLost, got == Received::Nothing ? "does not answer"
+                                            : got == Received::End   ? "has ended"
+                                                                     : text));
   }
   channel->buffers = os::map_shared(file.get(), 0, kRingBytes);
   if (channel->buffers == nullptr) {
@@ -220,13 +220,13 @@ class Daemon::Copy {
     Reply reply;
     std::string text;
     switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms))) {
-      case Got::End:
+      case Received::End:
         return forward(daemon_.lost(RuleId::FabricLost, fmt::format("ended in the middle of {}", doing)));
-      case Got::Nothing:
+      case Received::Nothing:
         return fail(RuleId::FabricTimeout, "",
                     "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,
                     wait_ms, doing, request_.import);
-      case Got::Message:
+      case Received::Message:
         break;
     }
     if (reply.cause != Cause::None || reply.buffer >= kBuffers || !busy_[reply.buffer])

@@ -12,19 +12,19 @@ std::span<std::byte> bytes_of(Message& message) {
 
 }  // namespace
 
-Got receive(int socket, Request& request, int timeout_ms) {
+Received receive(int socket, Request& request, int timeout_ms) {
   size_t size = 0;
-  const Got got = os::receive_packet(socket, bytes_of(request), {}, timeout_ms, size, nullptr);
-  return got == Got::Message && size != sizeof request ? Got::End : got;
+  const Received got = os::receive_packet(socket, bytes_of(request), {}, timeout_ms, size, nullptr);
+  return got == Received::Message && size != sizeof request ? Received::End : got;
 }
 
-Got receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file) {
+Received receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file) {
   text.resize(kLongestText);
   size_t size = 0;
-  const Got got = os::receive_packet(socket, bytes_of(reply), std::as_writable_bytes(std::span(text)),
-                                     timeout_ms, size, file);
+  const Received got = os::receive_packet(socket, bytes_of(reply), std::as_writable_bytes(std::span(text)),
+                                          timeout_ms, size, file);
   text.resize(size < sizeof reply ? 0 : size - sizeof reply);
-  return got == Got::Message && size < sizeof reply ? Got::End : got;
+  return got == Received::Message && size < sizeof reply ? Received::End : got;
 }
 
 bool send(int socket, const Request& request) {

@@ -10,11 +10,11 @@
 
 namespace plat::fabric {
 
-using os::Got;
+using os::Received;
 
 // `timeout_ms` -1: for ever. A message that is too short is the end: the other side is none of ours.
-Got receive(int socket, Request& request, int timeout_ms);
-Got receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file = nullptr);
+Received receive(int socket, Request& request, int timeout_ms);
+Received receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file = nullptr);
 
 // False when the other side is gone.
 bool send(int socket, const Request& request);

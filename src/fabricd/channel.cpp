@@ -20,8 +20,8 @@ void Channel::serve() {
     if (busy_ < fabric::kBuffers) {
       Request request;
       const auto got = fabric::receive(socket_, request, busy_ == 0 ? -1 : 0);
-      if (got == fabric::Got::End) break;
-      if (got == fabric::Got::Message) {
+      if (got == fabric::Received::End) break;
+      if (got == fabric::Received::Message) {
         take(request);
         continue;
       }

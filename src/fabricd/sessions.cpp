@@ -156,7 +156,7 @@ void Sessions::serve_one(os::Fd socket) {
   auto caller = caller_of(socket.get());
   if (!caller) return refuse(socket.get(), caller.error());
   Request request;
-  if (fabric::receive(socket.get(), request, -1) != fabric::Got::Message) return;
+  if (fabric::receive(socket.get(), request, -1) != fabric::Received::Message) return;
   if (request.version != fabric::kWireVersion)
     return refuse(socket.get(), {Cause::Version, fmt::format("the daemon speaks version {}, the library {}",
                                                              fabric::kWireVersion, request.version)});
@@ -202,8 +202,8 @@ void Sessions::ask(int socket, int process, const std::shared_ptr<Session>& sess
     if (watched[1].revents != 0) return;
     Request request;
     const auto got = fabric::receive(socket, request, 0);
-    if (got == fabric::Got::End) return;
-    if (got == fabric::Got::Nothing) continue;
+    if (got == fabric::Received::End) return;
+    if (got == fabric::Received::Nothing) continue;
     if (request.ask == Ask::Import) {
       if (const auto imported = session->import(peers_, request))
         fabric::send(socket, *imported, "");

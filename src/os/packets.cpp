@@ -105,9 +105,9 @@ bool send_packet(int socket, std::span<const std::byte> head, std::span<const st
   return sent >= 0;
 }
 
-Got receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
-                   size_t& size_bytes, Fd* file) {
-  if (!wait_for(socket, timeout_ms)) return Got::Nothing;
+Received receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
+                        size_t& size_bytes, Fd* file) {
+  if (!wait_for(socket, timeout_ms)) return Received::Nothing;
   iovec parts[2] = {{head.data(), head.size()}, {tail.data(), tail.size()}};
   FileSpace space{};
   msghdr message{};
@@ -118,7 +118,7 @@ Got receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> t
   ssize_t got = 0;
   do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   while (got < 0 && errno == EINTR);
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Got::Nothing;
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::Nothing;
   for (cmsghdr* at = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; at != nullptr;
        at = CMSG_NXTHDR(&message, at)) {
     if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
@@ -127,9 +127,9 @@ Got receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> t
     Fd owned(received);
     if (file != nullptr) *file = std::move(owned);
   }
-  if (got <= 0) return Got::End;
+  if (got <= 0) return Received::End;
   size_bytes = static_cast<size_t>(got);
-  return Got::Message;
+  return Received::Message;
 }
 
 }  // namespace plat::os

@@ -28,9 +28,9 @@ std::optional<SocketPeer> peer_of(int socket);
 // other side is gone; never a signal.
 bool send_packet(int socket, std::span<const std::byte> head, std::span<const std::byte> tail, int file);
 
-enum class Got { Message, Nothing, End };  // Nothing: the time is up
+enum class Received { Message, Nothing, End };  // Nothing: the time is up
 // `timeout_ms` -1: for ever. `size_bytes` is that of the message. A file that nobody wants is closed.
-Got receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
-                   size_t& size_bytes, Fd* file);
+Received receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
+                        size_t& size_bytes, Fd* file);
 
 }  // namespace plat::os

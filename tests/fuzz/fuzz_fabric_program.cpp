@@ -61,7 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string text;
     // Who asks for something sane learns of a session; who does not may wait in vain.
     const bool is_hello = request.ask == fabric::Ask::Hello && request.version == fabric::kWireVersion;
-    if (is_hello && fabric::receive(socket, reply, text, 20) == fabric::Got::Message && reply.session != 0)
+    if (is_hello && fabric::receive(socket, reply, text, 20) == fabric::Received::Message &&
+        reply.session != 0)
       session = reply.session;
   }
   connections.clear();
@@ -69,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fabric::Reply reply;
   std::string text;
   require(fabric::send(sane.get(), fabric::Request{}));
-  require(fabric::receive(sane.get(), reply, text, 60000) == fabric::Got::Message);
+  require(fabric::receive(sane.get(), reply, text, 60000) == fabric::Received::Message);
   require(reply.cause == fabric::Cause::None && !text.empty());
   return 0;
 }

@@ -55,7 +55,7 @@ class FakeDaemon {
   void serve_one(const os::Fd& socket) {
     fabric::Request request;
     std::byte* buffers = nullptr;
-    while (fabric::receive(socket.get(), request, -1) == fabric::Got::Message) {
+    while (fabric::receive(socket.get(), request, -1) == fabric::Received::Message) {
       fabric::Reply reply;
       reply.version = version;
       reply.session = 1;

@@ -175,7 +175,7 @@ class Follower final : public LiveReport {
     report_.info = reader_.info();
   }
 
-  const Report& look() override {
+  const Report& update() override {
     reader_.refresh();
     collector_.run(reader_);
     return report_;

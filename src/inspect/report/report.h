@@ -69,14 +69,14 @@ struct Report {
   std::vector<GrowthLine> growth;  // what rose at some mark; most rises first
 };
 
-// Of a trace that is being written: each look goes on where the last one ended. What it takes depends on what
-// has come since. Nobody looks around at the peak, because it may be still to come.
+// Of a trace that is being written: each update goes on where the last one ended. What it takes depends on
+// what has come since. Nobody looks around at the peak, because it may be still to come.
 class LiveReport {
  public:
   // nullptr, with the reason, if it is no trace.
   static std::unique_ptr<LiveReport> open(const Source& source, std::string& problem);
   virtual ~LiveReport() = default;
-  virtual const Report& look() = 0;
+  virtual const Report& update() = 0;
 };
 
 // Reads the trace twice: once to find the peak, once to look around there. nothing, with the reason, if it is

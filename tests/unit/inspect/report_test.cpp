@@ -48,7 +48,7 @@ TEST(LiveReport, SaysAtEveryLookWhatOneLookAtThatMomentWould) {
     bytes = trace_of({chunk});
     const auto whole = make_report(source_of_bytes(bytes.data(), bytes.size()), problem);
     ASSERT_TRUE(whole);
-    expect_same(live->look(), *whole);
+    expect_same(live->update(), *whole);
   }
 }
 
