@@ -59,4 +59,15 @@ aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
   });
 }
 
+aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
+  return entry("aclrtGetPrimaryCtxState", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(active, "active"));
+    if (flags != nullptr)
+      return fail(RuleId::ArgReserved, "flags", "flags is {}, only null is known", fmt::ptr(flags));
+    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
+    *active = runtime.streams.contexts().is_set(static_cast<int>(device)) ? 1 : 0;
+    return {};
+  });
+}
+
 }  // extern "C"

@@ -30,6 +30,13 @@ inline Result<> want_virtual_memory(const Runtime& runtime) {
   return forward(no_virtual_memory(runtime));
 }
 
+// Records and waits with flags.
+inline Result<> want_event_flags(const Runtime& runtime) {
+  if (runtime.node.product().hardware_scheduler) return {};
+  return fail(RuleId::ProductSupport, "flag", "{} has no records and waits with flags",
+              runtime.node.product().soc_name);
+}
+
 // To be passed what a wait returned: pools give idle memory back when a stream has been waited for, also if
 // its work had errors.
 inline Result<> settled(Runtime& runtime, Result<> waited) {

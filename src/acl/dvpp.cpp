@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Media memory, by both of its names.
 #include "acl/acl_rt_memory.h"
-#include "acl/config.h"
 #include "acl/current.h"
 #include "acl/dvpp/hi_dvpp.h"
 #include "acl/entry.h"
+#include "acl/malloc_config.h"
 #include "acl/ops/acl_dvpp.h"
 
 using namespace plat;

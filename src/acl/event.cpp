@@ -2,7 +2,7 @@
 // Events.
 #include "acl/acl_rt_event.h"
 
-#include "acl/acl_rt_stream.h"
+#include "acl/current.h"
 #include "acl/entry.h"
 #include "stream/streams.h"
 
@@ -24,13 +24,6 @@ Result<> create(Runtime& runtime, aclrtEvent* event, EventKind kind, uint32_t fl
   PLAT_ASSIGN(id, runtime.streams.events().create(kind, flags));
   *event = handle_of(id);
   return {};
-}
-
-// Records and waits with flags.
-Result<> want_flags(const Runtime& runtime) {
-  if (runtime.node.product().hardware_scheduler) return {};
-  return fail(RuleId::ProductSupport, "flag", "{} has no records and waits with flags",
-              runtime.node.product().soc_name);
 }
 
 }  // namespace
@@ -72,26 +65,10 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
     if (flag > ACL_EVENT_RECORD_EXTERNAL)
       return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
     PLAT_TRY(runtime.streams.events().choose_record_flag(stream::id_of<EventId>(event), flag));
-    PLAT_TRY(want_flags(runtime));
+    PLAT_TRY(acl::want_event_flags(runtime));
     if (flag == ACL_EVENT_RECORD_EXTERNAL)
       return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
     return runtime.streams.events().record(stream::id_of<EventId>(event), stream::id_of<StreamId>(stream));
-  });
-}
-
-aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag) {
-  return entry("aclrtStreamWaitEventWithFlag", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(event, "event"));
-    if (flag > ACL_EVENT_WAIT_EXTERNAL)
-      return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
-    if (flag == ACL_EVENT_WAIT_EXTERNAL && timeout != 0)
-      return fail(RuleId::ArgReserved, "timeout", "timeout is {}, an external wait has none", timeout);
-    PLAT_TRY(runtime.streams.events().number(stream::id_of<EventId>(event)));
-    PLAT_TRY(want_flags(runtime));
-    if (flag == ACL_EVENT_WAIT_EXTERNAL)
-      return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
-    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
-                                         timeout);
   });
 }
 

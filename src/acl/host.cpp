@@ -2,9 +2,9 @@
 // Host memory: page-locked, and registered for the device.
 #include "acl/acl_rt_host.h"
 
-#include "acl/config.h"
 #include "acl/current.h"
 #include "acl/entry.h"
+#include "acl/malloc_config.h"
 #include "os/guard.h"
 #include "os/memory.h"
 #include "os/page.h"

@@ -2,7 +2,6 @@
 // Callbacks around the start and the end, system parameters, the last error of a thread.
 #include "acl/acl_rt_lifecycle.h"
 
-#include "acl/acl_rt_context.h"
 #include "acl/entry.h"
 
 using namespace plat;
@@ -109,17 +108,6 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
     PLAT_ASSIGN(set, runtime.streams.contexts().option(option));
     if (!set) return fail(RuleId::OptionUnset, "opt", "option {} was not set in this context", option);
     *value = *set;
-    return {};
-  });
-}
-
-aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
-  return entry("aclrtGetPrimaryCtxState", [&](Runtime& runtime) -> Result<> {
-    PLAT_TRY(want(active, "active"));
-    if (flags != nullptr)
-      return fail(RuleId::ArgReserved, "flags", "flags is {}, only null is known", fmt::ptr(flags));
-    PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    *active = runtime.streams.contexts().is_set(static_cast<int>(device)) ? 1 : 0;
     return {};
   });
 }

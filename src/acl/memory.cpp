@@ -2,9 +2,9 @@
 // Device memory: allocate, free, flush. What can be asked about it is in memory_info.cpp.
 #include "acl/acl_rt_memory.h"
 
-#include "acl/config.h"
 #include "acl/current.h"
 #include "acl/entry.h"
+#include "acl/malloc_config.h"
 
 using namespace plat;
 using plat::acl::entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams.
+// Streams: their lives, waiting for them and in them, and what they are.
 #include <cstring>
 #include <new>
 
@@ -43,6 +43,13 @@ Result<> create(Runtime& runtime, aclrtStream* stream, uint32_t priority, uint32
 Result<> destroy(Runtime& runtime, aclrtStream stream, Remaining remaining) {
   PLAT_TRY(want(stream, "stream"));
   return runtime.streams.destroy_stream(stream::id_of<StreamId>(stream), remaining);
+}
+
+// A stream of whichever context, for calls that need a context all the same. The handle is looked at first.
+Result<std::shared_ptr<stream::Stream>> in_context(const Runtime& runtime, aclrtStream stream) {
+  PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
+  PLAT_TRY(runtime.streams.contexts().current_id());
+  return found;
 }
 
 }  // namespace
@@ -157,6 +164,66 @@ aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, i
     PLAT_TRY(want(event, "event"));
     return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
                                          timeout);
+  });
+}
+
+aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag) {
+  return entry("aclrtStreamWaitEventWithFlag", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(event, "event"));
+    if (flag > ACL_EVENT_WAIT_EXTERNAL)
+      return fail(RuleId::ArgReserved, "flag", "flag is {}, only 0 and 1 are known", flag);
+    if (flag == ACL_EVENT_WAIT_EXTERNAL && timeout != 0)
+      return fail(RuleId::ArgReserved, "timeout", "timeout is {}, an external wait has none", timeout);
+    PLAT_TRY(runtime.streams.events().number(stream::id_of<EventId>(event)));
+    PLAT_TRY(acl::want_event_flags(runtime));
+    if (flag == ACL_EVENT_WAIT_EXTERNAL)
+      return fail(RuleId::CaptureOnly, "flag", "flag is {}, and the stream is not captured", flag);
+    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event),
+                                         timeout);
+  });
+}
+
+aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
+  return entry("aclrtStreamGetId", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(streamId, "streamId"));
+    PLAT_ASSIGN(found, runtime.streams.any_stream(stream::id_of<StreamId>(stream)));
+    *streamId = static_cast<int32_t>(stream::Streams::number_of(found->traits().id));
+    return {};
+  });
+}
+
+aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t* priority) {
+  return entry("aclrtStreamGetPriority", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(priority, "priority"));
+    PLAT_ASSIGN(found, in_context(runtime, stream));
+    *priority = found->settings().priority();
+    return {};
+  });
+}
+
+aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
+  return entry("aclrtStreamGetFlags", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(flags, "flags"));
+    PLAT_ASSIGN(found, in_context(runtime, stream));
+    *flags = found->traits().flags;
+    return {};
+  });
+}
+
+aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* greatestPriority) {
+  return entry("aclrtDeviceGetStreamPriorityRange", [&](Runtime&) -> Result<> {
+    if (leastPriority != nullptr) *leastPriority = int32_t{stream::kPriorityLowest};
+    if (greatestPriority != nullptr) *greatestPriority = int32_t{stream::kPriorityHighest};
+    return {};
+  });
+}
+
+aclError aclrtGetStreamAvailableNum(uint32_t* streamCount) {
+  return entry("aclrtGetStreamAvailableNum", [&](Runtime& runtime) -> Result<> {
+    PLAT_TRY(want(streamCount, "streamCount"));
+    PLAT_ASSIGN(count, runtime.streams.available());
+    *streamCount = count;
+    return {};
   });
 }
 

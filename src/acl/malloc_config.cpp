@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "acl/config.h"
+#include "acl/malloc_config.h"
 
 #include "rules/rules.h"
 
