@@ -62,7 +62,7 @@ bool counts_whole_pages(aclrtMemAttr attribute) {
 
 bool is_of_kind(Runtime& runtime, Va va, uint32_t kinds) {
   const malloc::Location location = runtime.locator.locate(va);
-  if (location.place != malloc::Place::Device) return false;
+  if (location.side != malloc::Side::Device) return false;
   const auto block = runtime.heap.find(va);
   const bool media = block && (block->tag.family == Family::Media || block->tag.family == Family::MediaMpi);
   // The newest products have no media memory apart from ordinary device memory.
@@ -144,19 +144,19 @@ aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attribut
       attributes->pageSize = static_cast<uint32_t>(malloc::kManagedPageBytes);
       return {};
     }
-    const bool nothing_there = location.is_hole || (location.place == malloc::Place::Unregistered &&
+    const bool nothing_there = location.is_hole || (location.side == malloc::Side::Unregistered &&
                                                     malloc::ManagedHeap::is_in_window(va));
     const auto page_bytes =
-        location.place == malloc::Place::Device ? runtime.locator.page_bytes(va) : std::nullopt;
-    if (nothing_there || (location.place == malloc::Place::Device && !page_bytes))
+        location.side == malloc::Side::Device ? runtime.locator.page_bytes(va) : std::nullopt;
+    if (nothing_there || (location.side == malloc::Side::Device && !page_bytes))
       return fail(RuleId::PointerUnmapped, "ptr", "{:#x} is {}", va.value,
                   nothing_there ? vmm::describe(runtime.vmm.space(), va) : "free at present");
     *attributes = {};
     attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
     attributes->pageSize = static_cast<uint32_t>(malloc::kNormalPageBytes);
-    if (location.place == malloc::Place::Host) {
+    if (location.side == malloc::Side::Host) {
       attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
-    } else if (location.place == malloc::Place::Device) {
+    } else if (location.side == malloc::Side::Device) {
       attributes->location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
       attributes->location.id = static_cast<uint32_t>(runtime.node.logical_id(location.bank));
       attributes->pageSize = static_cast<uint32_t>(*page_bytes);

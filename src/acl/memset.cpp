@@ -23,11 +23,11 @@ Result<> check_words(Runtime& runtime, void* ptr, size_t memSize, size_t count) 
   const Va va = va_of(ptr);
   const malloc::Location location = runtime.locator.locate(va);
   if (!is_aligned(va.value, sizeof(uint32_t)) || memSize / sizeof(uint32_t) < count ||
-      (location.place == malloc::Place::Unregistered && !location.is_hole))
+      (location.side == malloc::Side::Unregistered && !location.is_hole))
     return fail(RuleId::FillWords, "ptr", "{} words at {:#x} of {} bytes, which is {}", count, va.value,
                 memSize,
-                location.place == malloc::Place::Unregistered && !location.is_hole ? "no memory of ACL"
-                                                                                   : "memory of ACL");
+                location.side == malloc::Side::Unregistered && !location.is_hole ? "no memory of ACL"
+                                                                                 : "memory of ACL");
   return {};
 }
 

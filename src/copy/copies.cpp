@@ -10,7 +10,7 @@
 namespace plat::copy {
 
 using malloc::Location;
-using malloc::Place;
+using malloc::Side;
 
 namespace {
 
@@ -25,10 +25,8 @@ Result<> queued(const char* function, const Step& step) {
   return result;
 }
 
-const char* name_of(Place place) {
-  return place == Place::Device ? "device memory"
-         : place == Place::Host ? "known host memory"
-                                : "other memory";
+const char* name_of(Side side) {
+  return side == Side::Device ? "device memory" : side == Side::Host ? "known host memory" : "other memory";
 }
 
 const char* calling() { return report::CallScope::current(); }
@@ -52,7 +50,7 @@ Result<> Copies::check_sync_peer(Va target, Va source) const {
   if (report::severity(RuleId::CopyVmmPeer) == rules::Severity::Off) return {};
   const Location to = locator_.locate(target);
   const Location from = locator_.locate(source);
-  const bool two_devices = to.place == Place::Device && from.place == Place::Device && to.bank != from.bank;
+  const bool two_devices = to.side == Side::Device && from.side == Side::Device && to.bank != from.bank;
   const bool mapped =
       two_devices && (locator_.is_client_mapping(target) || locator_.is_client_mapping(source));
   return report::check_soft(!mapped, RuleId::CopyVmmPeer, "dst", "from device {} to device {}", from.bank,
@@ -71,43 +69,43 @@ Result<Copies::Resolved> Copies::resolve(Va target, Va source, aclrtMemcpyKind k
   const Location to = locator_.locate(target);
   const Location from = locator_.locate(source);
   // A device address with nothing behind it counts as the device's: the copy itself says what is wrong.
-  const Place target_place = to.is_hole ? Place::Device : to.place;
-  const Place source_place = from.is_hole ? Place::Device : from.place;
+  const Side target_side = to.is_hole ? Side::Device : to.side;
+  const Side source_side = from.is_hole ? Side::Device : from.side;
   // Managed memory is on whichever side it has to be.
   const bool to_managed = locator_.is_managed(target, to);
   const bool from_managed = locator_.is_managed(source, from);
   if (to_managed || from_managed) {
     const bool to_device =
-        to_managed ? from_managed || source_place != Place::Device : target_place == Place::Device;
+        to_managed ? from_managed || source_side != Side::Device : target_side == Side::Device;
     return Resolved{to_device ? Direction::HostToDevice : Direction::DeviceToHost,
-                    target_place == Place::Unregistered || source_place == Place::Unregistered};
+                    target_side == Side::Unregistered || source_side == Side::Unregistered};
   }
-  const bool target_known = target_place != Place::Unregistered;
-  const bool source_known = source_place != Place::Unregistered;
+  const bool target_known = target_side != Side::Unregistered;
+  const bool source_known = source_side != Side::Unregistered;
   const bool waits = !target_known || !source_known;
   const auto truth = [](bool from_device, bool to_device) {
     return from_device ? (to_device ? Direction::DeviceToDevice : Direction::DeviceToHost)
                        : (to_device ? Direction::HostToDevice : Direction::HostToHost);
   };
-  const Direction actual = truth(source_place == Place::Device, target_place == Place::Device);
+  const Direction actual = truth(source_side == Side::Device, target_side == Side::Device);
   if (!waits || kind == ACL_MEMCPY_DEFAULT) return Resolved{actual, waits};
   bool accepted = false;
   if (!source_known && !target_known)
     accepted = true;
-  else if (target_place == Place::Device)
+  else if (target_side == Side::Device)
     accepted = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-  else if (source_place == Place::Device)
+  else if (source_side == Side::Device)
     accepted = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-  else if (source_place == Place::Host)
+  else if (source_side == Side::Host)
     accepted = kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_HOST_TO_DEVICE;
   else
     accepted = kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_HOST;
   if (!accepted)
     return fail(RuleId::CopyDirection, "kind", "kind is {}, src ({:#x}) is {}, dst ({:#x}) is {}",
-                static_cast<int>(kind), source.value, name_of(source_place), target.value,
-                name_of(target_place));
+                static_cast<int>(kind), source.value, name_of(source_side), target.value,
+                name_of(target_side));
   // Of two addresses that nobody knows the kind is believed, except that it must not be host to host.
-  if (source_place != Place::Device && target_place != Place::Device && kind != ACL_MEMCPY_HOST_TO_HOST)
+  if (source_side != Side::Device && target_side != Side::Device && kind != ACL_MEMCPY_HOST_TO_HOST)
     return Resolved{kind == ACL_MEMCPY_HOST_TO_DEVICE ? Direction::HostToDevice : Direction::DeviceToHost,
                     true};
   return Resolved{actual, waits};
@@ -154,10 +152,10 @@ Result<> Copies::queue(const CopyRequest& copy, const Queue& queue) const {
 Result<> Copies::queue_staged(const CopyRequest& copy, const Queue& queue) const {
   const Location from = locator_.locate(copy.source);
   const Location to = locator_.locate(copy.target);
-  if (from.place == Place::Device || from.is_hole || !(to.place == Place::Device || to.is_hole))
+  if (from.side == Side::Device || from.is_hole || !(to.side == Side::Device || to.is_hole))
     return fail(RuleId::CopyDirection, "kind",
                 "kind is 5 (host to buffer to device), src ({:#x}) is {}, dst ({:#x}) is {}",
-                copy.source.value, name_of(from.place), copy.target.value, name_of(to.place));
+                copy.source.value, name_of(from.side), copy.target.value, name_of(to.side));
   std::vector<std::byte> staged(copy.size_bytes);
   PLAT_TRY(mover_.copy(va_of(staged.data()), copy.source, copy.size_bytes, queue.device));
   return queue.give([mover = &mover_, target = copy.target, device = queue.device, function = calling(),
@@ -211,14 +209,14 @@ Result<> Copies::check_batch_entry(const CopyRequest& copy, bool to_device, size
   const Location from = locator_.locate(copy.source);
   const Location& on_device = to_device ? to : from;
   const Location& on_host = to_device ? from : to;
-  const bool device_side = on_device.place == Place::Device || on_device.is_hole ||
+  const bool device_side = on_device.side == Side::Device || on_device.is_hole ||
                            locator_.is_managed(to_device ? copy.target : copy.source, on_device);
-  if (!device_side || on_host.place == Place::Device || on_host.is_hole)
+  if (!device_side || on_host.side == Side::Device || on_host.is_hole)
     return fail(RuleId::BatchDirection, fmt::format("{}[{}]", to_device ? "dsts" : "srcs", index),
                 "the batch goes {}, but src ({:#x}) is {} and dst ({:#x}) is {}",
-                to_device ? "to the device" : "to the host", copy.source.value, name_of(from.place),
-                copy.target.value, name_of(to.place));
-  waits = waits || on_host.place == Place::Unregistered;
+                to_device ? "to the device" : "to the host", copy.source.value, name_of(from.side),
+                copy.target.value, name_of(to.side));
+  waits = waits || on_host.side == Side::Unregistered;
   return {};
 }
 

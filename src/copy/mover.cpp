@@ -38,14 +38,14 @@ void fill_with_words(void* target, const void* value, size_t size_bytes) {
 
 // The first write to a page. False after a fault. Writing through the file saves the page faults of a write
 // through memory.
-Result<bool> write_cold(const Chunk& chunk, const std::byte* source) {
-  PLAT_TRY(chunk.bank->commit(chunk.page));
+Result<bool> write_cold(const Extent& extent, const std::byte* source) {
+  PLAT_TRY(extent.bank->commit(extent.page));
   uint64_t done = 0;
-  device::Ledger& ledger = chunk.bank->ledger();
-  if (chunk.size_bytes >= kFileWriteBytes && ledger.data_fd_is_ours())
-    done = os::write_at(ledger.data_fd(), source, chunk.size_bytes,
-                        uint64_t{chunk.page.value} * kPageBytes + chunk.offset);
-  return os::copy(chunk.memory() + done, source + done, chunk.size_bytes - done);
+  device::Ledger& ledger = extent.bank->ledger();
+  if (extent.size_bytes >= kFileWriteBytes && ledger.data_fd_is_ours())
+    done = os::write_at(ledger.data_fd(), source, extent.size_bytes,
+                        uint64_t{extent.page.value} * kPageBytes + extent.offset);
+  return os::copy(extent.memory() + done, source + done, extent.size_bytes - done);
 }
 
 }  // namespace
@@ -211,16 +211,16 @@ Result<> Mover::write(const PinnedRange& range, const std::byte* source) const {
   const uint64_t total = range.size_bytes();
   const std::byte* at = source;
   for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
-    const Chunk chunk = walk.next();
+    const Extent extent = walk.next();
     bool done = false;
-    if (chunk.cold) {
-      PLAT_ASSIGN(written, write_cold(chunk, at));
+    if (extent.cold) {
+      PLAT_ASSIGN(written, write_cold(extent, at));
       done = written;
     } else {
-      done = copy_bytes(chunk.memory(), at, chunk.size_bytes, total);
+      done = copy_bytes(extent.memory(), at, extent.size_bytes, total);
     }
     if (!done) return forward(blame_fault(va_of(source), total, "src"));
-    at += chunk.size_bytes;
+    at += extent.size_bytes;
   }
   return {};
 }
@@ -229,11 +229,11 @@ Result<> Mover::read(std::byte* target, const PinnedRange& range) const {
   const uint64_t total = range.size_bytes();
   std::byte* at = target;
   for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
-    const Chunk chunk = walk.next();
-    const bool done = chunk.cold ? os::fill(at, 0, chunk.size_bytes)
-                                 : copy_bytes(at, chunk.memory(), chunk.size_bytes, total);
+    const Extent extent = walk.next();
+    const bool done = extent.cold ? os::fill(at, 0, extent.size_bytes)
+                                  : copy_bytes(at, extent.memory(), extent.size_bytes, total);
     if (!done) return forward(blame_fault(va_of(target), total, "dst"));
-    at += chunk.size_bytes;
+    at += extent.size_bytes;
   }
   return {};
 }
@@ -243,8 +243,8 @@ Result<> Mover::move(const PinnedRange& target, const PinnedRange& source) const
   Walk from(source, heap_.vmm().node());
   while (!from.done()) {
     const uint64_t size_bytes = std::min(to.available(), from.available());
-    const Chunk out = to.next(size_bytes);
-    const Chunk in = from.next(size_bytes);
+    const Extent out = to.next(size_bytes);
+    const Extent in = from.next(size_bytes);
     if (in.cold && out.cold) continue;  // zeros onto zeros
     PLAT_TRY(out.bank->commit(out.page));
     if (in.cold)
@@ -293,13 +293,13 @@ Result<> Mover::fill_pattern(Va target, uint64_t size_bytes, uint32_t pattern, u
   PLAT_ASSIGN(range, take(target, size_bytes, device, "devPtr"));
   const bool same_bytes = pattern == (pattern & 0xFF) * 0x01010101u;
   for (Walk walk(range, heap_.vmm().node()); !walk.done();) {
-    const Chunk chunk = walk.next();
-    if (chunk.cold && pattern == 0) continue;
-    PLAT_TRY(chunk.bank->commit(chunk.page));
+    const Extent extent = walk.next();
+    if (extent.cold && pattern == 0) continue;
+    PLAT_TRY(extent.bank->commit(extent.page));
     if (same_bytes)
-      std::memset(chunk.memory(), static_cast<int>(pattern & 0xFF), chunk.size_bytes);
-    else  // words are aligned, and so are chunks of them
-      std::fill_n(reinterpret_cast<uint32_t*>(chunk.memory()), chunk.size_bytes / sizeof(pattern), pattern);
+      std::memset(extent.memory(), static_cast<int>(pattern & 0xFF), extent.size_bytes);
+    else  // words are aligned, and so are extents of them
+      std::fill_n(reinterpret_cast<uint32_t*>(extent.memory()), extent.size_bytes / sizeof(pattern), pattern);
   }
   return {};
 }
@@ -307,17 +307,17 @@ Result<> Mover::fill_pattern(Va target, uint64_t size_bytes, uint32_t pattern, u
 Result<uint64_t> Mover::load(Va address, uint32_t device) const {
   PLAT_ASSIGN(range, take(address, sizeof(uint64_t), device, "devAddr"));
   Walk walk(range, heap_.vmm().node());
-  const Chunk chunk = walk.next();
-  if (chunk.cold) return uint64_t{0};
-  return __atomic_load_n(reinterpret_cast<uint64_t*>(chunk.memory()), __ATOMIC_ACQUIRE);
+  const Extent extent = walk.next();
+  if (extent.cold) return uint64_t{0};
+  return __atomic_load_n(reinterpret_cast<uint64_t*>(extent.memory()), __ATOMIC_ACQUIRE);
 }
 
 Result<> Mover::store(Va address, uint64_t value, uint32_t device) const {
   PLAT_ASSIGN(range, take(address, sizeof(uint64_t), device, "devAddr"));
   Walk walk(range, heap_.vmm().node());
-  const Chunk chunk = walk.next();
-  PLAT_TRY(chunk.bank->commit(chunk.page));
-  __atomic_store_n(reinterpret_cast<uint64_t*>(chunk.memory()), value, __ATOMIC_RELEASE);
+  const Extent extent = walk.next();
+  PLAT_TRY(extent.bank->commit(extent.page));
+  __atomic_store_n(reinterpret_cast<uint64_t*>(extent.memory()), value, __ATOMIC_RELEASE);
   return {};
 }
 

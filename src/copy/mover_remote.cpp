@@ -93,12 +93,12 @@ Result<> Mover::send_remote(const PinnedRange& range, Va source, uint32_t device
     return write_remote(range, range.start(), total,
                         [&](std::byte* piece, uint64_t size, uint64_t) -> Result<> {
                           for (uint64_t done = 0; done < size;) {
-                            const Chunk chunk = walk.next(size - done);
-                            if (chunk.cold)
-                              std::memset(piece + done, 0, chunk.size_bytes);
+                            const Extent extent = walk.next(size - done);
+                            if (extent.cold)
+                              std::memset(piece + done, 0, extent.size_bytes);
                             else
-                              std::memcpy(piece + done, chunk.memory(), chunk.size_bytes);
-                            done += chunk.size_bytes;
+                              std::memcpy(piece + done, extent.memory(), extent.size_bytes);
+                            done += extent.size_bytes;
                           }
                           return {};
                         });
@@ -121,10 +121,10 @@ Result<> Mover::fetch_remote(Va target, const PinnedRange& range, uint32_t devic
     return read_remote(range, range.start(), total,
                        [&](const std::byte* piece, uint64_t size, uint64_t) -> Result<> {
                          for (uint64_t done = 0; done < size;) {
-                           const Chunk chunk = walk.next(size - done);
-                           PLAT_TRY(chunk.bank->commit(chunk.page));
-                           std::memcpy(chunk.memory(), piece + done, chunk.size_bytes);
-                           done += chunk.size_bytes;
+                           const Extent extent = walk.next(size - done);
+                           PLAT_TRY(extent.bank->commit(extent.page));
+                           std::memcpy(extent.memory(), piece + done, extent.size_bytes);
+                           done += extent.size_bytes;
                          }
                          return {};
                        });

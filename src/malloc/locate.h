@@ -7,14 +7,14 @@
 
 namespace plat::malloc {
 
-enum class Place : uint8_t {
+enum class Side : uint8_t {
   Device,        // memory of a device
   Host,          // page-locked, registered, or host memory of the seven steps
   Unregistered,  // anything else
 };
 
 struct Location {
-  Place place = Place::Unregistered;
+  Side side = Side::Unregistered;
   bool translated = false;  // its bytes are found through the page table, not at the address itself
   uint32_t bank = 0;        // of translated memory
   bool is_hole = false;     // a device address with nothing behind it
@@ -30,11 +30,11 @@ class Locator {
     const vmm::PageEntry entry = valid ? devices_.vmm().space().entry(va) : vmm::PageEntry{};
     if (entry.tag() == vmm::PageEntry::Mapped) {
       const bool on_host = entry.bank() == device::kHostBank;
-      return {on_host ? Place::Host : Place::Device, true, entry.bank(), false};
+      return {on_host ? Side::Host : Side::Device, true, entry.bank(), false};
     }
-    if (entry.tag() == vmm::PageEntry::Remote) return {Place::Device, true, entry.bank(), false};
-    if (hosts_.find(va)) return {Place::Host, false, 0, false};
-    return {Place::Unregistered, false, 0, is_device_address(va)};
+    if (entry.tag() == vmm::PageEntry::Remote) return {Side::Device, true, entry.bank(), false};
+    if (hosts_.find(va)) return {Side::Host, false, 0, false};
+    return {Side::Unregistered, false, 0, is_device_address(va)};
   }
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
   bool is_device_address(Va va) const {

@@ -56,11 +56,11 @@ class PoolSet {
   SegmentStore segments_;
   std::map<uint64_t, std::unique_ptr<Pool>> pools_;
   std::map<uint64_t, uint64_t> blocks_;  // of live blocks: start -> pool
-  struct Place {
+  struct QueuedFree {
     stream::StreamId stream;
     stream::Position position;
   };
-  std::map<uint64_t, Place> queued_frees_;  // of blocks of the heap: start -> where they are freed
+  std::map<uint64_t, QueuedFree> queued_frees_;  // of blocks of the heap: start -> where they are freed
   uint64_t next_handle_ = 1;
   // Read without the mutex, because most programs have no pool: live blocks, and pools ever made.
   std::atomic<size_t> block_count_{0};
