@@ -137,7 +137,7 @@ void Board::Core::listen() {
   while (!stopping.load()) {
     const uint32_t heard = memory->bell.load();
     pass_on();
-    gate.notify();
+    waiting_room.notify();
     if (own) {
       os::sleep_on(memory->bell, heard, std::nullopt, kListener);
       continue;

@@ -26,7 +26,7 @@
 #include "base/result.h"
 #include "os/file.h"
 #include "stream/bell.h"
-#include "stream/gate.h"
+#include "stream/waiting_room.h"
 
 namespace plat::stream {
 
@@ -88,7 +88,7 @@ class Board {
   // stream must look by itself.
   bool park(std::shared_ptr<Stream> stream);
   // Where host threads wait for the bell.
-  Gate& gate() { return core_->gate; }
+  WaitingRoom& waiting_room() { return core_->waiting_room; }
   bool listen();
 
   // After fork: gives up the file, and nothing else.
@@ -118,7 +118,7 @@ class Board {
     const bool own;
     std::atomic<bool> owner_is_gone{false};
     std::atomic<bool> stopping{false};
-    Gate gate;
+    WaitingRoom waiting_room;
     std::mutex mutex;  // guards parked; no other lock is taken under it
     std::vector<std::shared_ptr<Stream>> parked;
   };

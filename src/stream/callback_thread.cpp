@@ -17,7 +17,7 @@ void CallbackThread::post(DueCallback callback) {
     due_.push_back(std::move(callback));
     due_count_.store(due_.size());
   }
-  gate_.notify();
+  waiting_room_.notify();
 }
 
 Result<> CallbackThread::run_due() {
@@ -50,7 +50,7 @@ void CallbackThread::close() {
     due_count_.store(0);
   }
   for (const DueCallback& callback : lost) finish(callback, CallbackState::Lost);
-  gate_.notify();
+  waiting_room_.notify();
 }
 
 void CallbackThread::finish(const DueCallback& callback, CallbackState state) {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
-#include "stream/gate.h"
 #include "stream/stream.h"
+#include "stream/waiting_room.h"
 
 namespace plat::stream {
 
@@ -25,7 +25,7 @@ class CallbackThread {
 
   uint64_t thread() const { return thread_; }
   int device() const { return device_; }
-  Gate& gate() { return gate_; }
+  WaitingRoom& waiting_room() { return waiting_room_; }
 
   void post(DueCallback callback);
   bool has_due() const { return due_count_.load() > 0; }
@@ -46,7 +46,7 @@ class CallbackThread {
   std::deque<DueCallback> due_;
   std::atomic<size_t> due_count_{0};
   std::atomic<bool> closed_{false};
-  Gate gate_;
+  WaitingRoom waiting_room_;
 };
 
 }  // namespace plat::stream

@@ -87,7 +87,7 @@ Result<> Callbacks::process(uint64_t thread, int32_t timeout_ms) {
   Deadline deadline;
   if (timeout_ms > 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   if (!streams_.scheduler().wait(
-          server->gate(), [&] { return server->has_due() || server->closed(); }, deadline))
+          server->waiting_room(), [&] { return server->has_due() || server->closed(); }, deadline))
     return fail(RuleId::ReportTimeout, "timeout", "nothing was due within {} ms", timeout_ms);
   if (!server->has_due())
     return fail(RuleId::ReportThread, "", "thread {:#x} serves no stream any more", thread);

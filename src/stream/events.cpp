@@ -254,7 +254,7 @@ Result<> Events::synchronize(EventId id, int32_t timeout_ms) {
   Deadline deadline;
   if (timeout_ms > 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   if (streams_.scheduler().wait(
-          stream.gate(), [&] { return stream.completed() >= mark->position(); }, deadline)) {
+          stream.waiting_room(), [&] { return stream.completed() >= mark->position(); }, deadline)) {
     if (mark->is_lost()) return forward(stream.abort_error());
     return {};
   }

@@ -89,7 +89,7 @@ Result<> Events::synchronize_remote(Event& event, Deadline deadline, int32_t tim
         Clock::now() + (is_told ? Clock::duration(kRemoteLookAgain) : Clock::duration(kLookAlone));
     if (deadline) until = std::min(until, *deadline);
     if (streams_.scheduler().wait(
-            board.gate(), [&] { return is_reached() || board.owner_is_gone(); }, until)) {
+            board.waiting_room(), [&] { return is_reached() || board.owner_is_gone(); }, until)) {
       if (is_reached()) return {};
       return fail(RuleId::EventKey, "event", "process {} ended before it reached the record", board.owner());
     }

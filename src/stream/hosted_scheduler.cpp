@@ -39,14 +39,14 @@ class HostedScheduler : public Scheduler {
     work_.notify_one();
   }
 
-  bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) override {
+  bool wait(WaitingRoom& room, const std::function<bool()>& condition, Deadline deadline) override {
     while (!condition()) {
       const auto now = Clock::now();
       if (deadline && now >= *deadline) return false;
       if (step()) continue;
       Clock::time_point until = now + kHostedLookAgain;
       if (deadline) until = std::min(until, *deadline);
-      gate.wait(condition, until);
+      room.wait(condition, until);
     }
     return true;
   }

@@ -69,14 +69,14 @@ class PoolScheduler final : public Scheduler {
     if (short_.load()) lend_a_hand();
   }
 
-  bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) override {
+  bool wait(WaitingRoom& room, const std::function<bool()>& condition, Deadline deadline) override {
     // Another process takes its time.
-    const bool may_be_short = lingers_ && !gate.awaits_bell();
-    if (gate.watch(condition, may_be_short ? kLooksBeforeSleep : 1)) return true;
-    const Sleeper sleeper(*this, gate);
+    const bool may_be_short = lingers_ && !room.awaits_bell();
+    if (room.watch(condition, may_be_short ? kLooksBeforeSleep : 1)) return true;
+    const Sleeper sleeper(*this, room);
     while (!condition()) {
       if (!short_.load()) {
-        if (!gate.wait([&] { return condition() || short_.load(); }, deadline)) return false;
+        if (!room.wait([&] { return condition() || short_.load(); }, deadline)) return false;
         continue;
       }
       const auto now = Clock::now();
@@ -84,7 +84,7 @@ class PoolScheduler final : public Scheduler {
       if (lend_a_hand()) continue;
       Clock::time_point until = now + kLendAgain;
       if (deadline) until = std::min(until, *deadline);
-      gate.wait(condition, until);
+      room.wait(condition, until);
     }
     return true;
   }
@@ -113,9 +113,9 @@ class PoolScheduler final : public Scheduler {
   bool may_linger() const override { return lingers_ && ready_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
-  // A thread that may sleep at a gate, and is to be woken when its hand is needed.
+  // A thread that may sleep in a waiting room, and is to be woken when its hand is needed.
   struct Sleeper {
-    Sleeper(PoolScheduler& owner, Gate& gate) : scheduler(owner), at(gate) {
+    Sleeper(PoolScheduler& owner, WaitingRoom& room) : scheduler(owner), at(room) {
       std::lock_guard lock(scheduler.mutex_);
       scheduler.sleepers_.push_back(&at);
     }
@@ -128,7 +128,7 @@ class PoolScheduler final : public Scheduler {
     Sleeper& operator=(const Sleeper&) = delete;
 
     PoolScheduler& scheduler;
-    Gate& at;
+    WaitingRoom& at;
   };
 
   void push(std::shared_ptr<Stream> stream) {
@@ -166,7 +166,7 @@ class PoolScheduler final : public Scheduler {
   // With the lock held: no thread of the pool can run what is there.
   void fall_short(const char* why) {
     short_.store(true);
-    for (Gate* gate : sleepers_) gate->notify();
+    for (WaitingRoom* room : sleepers_) room->notify();
     if (std::exchange(said_short_, true)) return;
     report::notice(
         fmt::format("no thread can be made for streams ({}): their work runs in the threads that wait for "
@@ -240,9 +240,9 @@ class PoolScheduler final : public Scheduler {
   Timers timers_;
   unsigned workers_ = 0;
   unsigned idle_ = 0;
-  unsigned in_host_code_ = 0;       // of the workers
-  std::vector<Gate*> sleepers_;     // where threads of the client's wait
-  std::atomic<bool> short_{false};  // there may be work, and no worker that could run it
+  unsigned in_host_code_ = 0;           // of the workers
+  std::vector<WaitingRoom*> sleepers_;  // where threads of the client's wait
+  std::atomic<bool> short_{false};      // there may be work, and no worker that could run it
   bool said_short_ = false;
   bool stopping_ = false;
 };

@@ -8,8 +8,8 @@
 #include <functional>
 #include <memory>
 
-#include "stream/gate.h"
 #include "stream/ids.h"
+#include "stream/waiting_room.h"
 
 namespace plat::stream {
 
@@ -28,7 +28,7 @@ class Scheduler {
   // A host thread has asked how far a stream is, and may do so until the stream gets there.
   virtual void drive_for_query() { drive(); }
   // Waits in a host thread. False when the deadline passed first.
-  virtual bool wait(Gate& gate, const std::function<bool()>& condition, Deadline deadline) = 0;
+  virtual bool wait(WaitingRoom& room, const std::function<bool()>& condition, Deadline deadline) = 0;
   // Around code of the client's, which may block for as long as it likes.
   virtual void enter_host_code() {}
   virtual void leave_host_code() {}

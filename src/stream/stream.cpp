@@ -113,7 +113,7 @@ void Stream::discard() {
   // it.
   if (!runs_here())
     scheduler_.wait(
-        gate_, [this] { return is_complete() || in_host_code_.load(); }, std::nullopt);
+        waiting_room_, [this] { return is_complete() || in_host_code_.load(); }, std::nullopt);
 }
 
 // Of a stream that takes no work.
@@ -143,7 +143,7 @@ void Stream::begin_abort(RuleId why) {
 bool Stream::wait_aborted(Deadline deadline) {
   // Code of the client's may block for as long as it likes; what stands behind it is given up all the same.
   return scheduler_.wait(
-      gate_, [this] { return completed() >= abort_until_.load() || in_host_code_.load(); }, deadline);
+      waiting_room_, [this] { return completed() >= abort_until_.load() || in_host_code_.load(); }, deadline);
 }
 
 void Stream::end_abort() {
@@ -163,7 +163,7 @@ void Stream::stop() {
   wake();
   if (!runs_here())
     scheduler_.wait(
-        gate_, [&] { return completed() >= next || in_host_code_.load(); }, std::nullopt);
+        waiting_room_, [&] { return completed() >= next || in_host_code_.load(); }, std::nullopt);
 }
 
 SharedHistory Stream::history() const {

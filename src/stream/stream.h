@@ -16,12 +16,12 @@
 
 #include "base/result.h"
 #include "stream/function.h"
-#include "stream/gate.h"
 #include "stream/ids.h"
 #include "stream/item_list.h"
 #include "stream/mark.h"
 #include "stream/notify.h"
 #include "stream/stream_settings.h"
+#include "stream/waiting_room.h"
 
 namespace plat::stream {
 
@@ -121,7 +121,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const StreamTraits& traits() const { return traits_; }
   StreamSettings& settings() { return settings_; }
   const StreamSettings& settings() const { return settings_; }
-  Gate& gate() { return gate_; }
+  WaitingRoom& waiting_room() { return waiting_room_; }
 
   // The item's place. Fails once the stream is closed, or its context has stopped at a failure.
   template <class Step>
@@ -229,7 +229,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool brief_ = false;
   Clock::duration poll_pause_{};  // grows while nothing happens
 
-  alignas(64) Gate gate_;
+  alignas(64) WaitingRoom waiting_room_;
 };
 
 }  // namespace plat::stream

@@ -98,8 +98,8 @@ Stream::Turn Stream::run(size_t items_max, Manner manner) {
 void Stream::finish_item() {
   batch_.pop();  // Before it counts as complete: what it held is released by then.
   completed_.store(++done_);
-  gate_.await_no_more();
-  gate_.notify();
+  waiting_room_.await_no_more();
+  waiting_room_.notify();
 }
 
 // The next batch; false, and the stream is idle, when there is nothing.
@@ -121,7 +121,7 @@ void Stream::linger() const {
   for (int look = 0; look < kLingerLooks; ++look) {
     if (given_.load(std::memory_order_relaxed) != done_ || !scheduler_.may_linger()) return;
     relax();
-    for (int rest = 1; rest < kRestsPerLook && !gate_.is_watched(); ++rest) relax();
+    for (int rest = 1; rest < kRestsPerLook && !waiting_room_.is_watched(); ++rest) relax();
   }
 }
 

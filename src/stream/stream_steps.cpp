@@ -117,7 +117,7 @@ Stream::Progress Stream::step_notify(NotifyWaitStep& step) {
   if (notify.take(step.awaited)) return Progress::Done;
   const auto place = notify.place();
   if (place && look_for_a_moment([&] { return notify.take(step.awaited); })) return Progress::Done;
-  if (place && place->is_own() && scheduler_.lets_others_run()) gate_.await(place->board().bell());
+  if (place && place->is_own() && scheduler_.lets_others_run()) waiting_room_.await(place->board().bell());
   const bool is_told = notify.park(shared_from_this());
   if (notify.take(step.awaited)) return Progress::Done;  // it came while nobody would have told us
   if (notify.has_ended()) {

@@ -118,7 +118,7 @@ void Streams::close_contexts(Remaining remaining) {
 bool Streams::drain(Deadline deadline) const {
   for (const auto& stream : streams_.all())
     if (!scheduler_->wait(
-            stream->gate(), [&] { return stream->is_complete(); }, deadline))
+            stream->waiting_room(), [&] { return stream->is_complete(); }, deadline))
       return false;
   return true;
 }

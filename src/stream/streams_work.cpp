@@ -69,7 +69,7 @@ void Streams::close_stream(const std::shared_ptr<Stream>& stream, Remaining rema
   stream->close();
   if (remaining == Remaining::Finish && !stream->runs_here()) {
     scheduler_->wait(
-        stream->gate(), [&] { return stream->is_complete(); }, std::nullopt);
+        stream->waiting_room(), [&] { return stream->is_complete(); }, std::nullopt);
   } else {
     stream->discard();
   }
@@ -86,7 +86,7 @@ Result<> Streams::wait_for(Stream& stream, Position position, Deadline deadline)
   const uint64_t aborts = stream.aborts();
   const bool aborting = stream.is_aborting();
   if (scheduler_->wait(
-          stream.gate(), [&] { return stream.completed() >= position; }, deadline)) {
+          stream.waiting_room(), [&] { return stream.completed() >= position; }, deadline)) {
     if (aborting || stream.aborts() != aborts) return forward(stream.abort_error());
     return {};
   }

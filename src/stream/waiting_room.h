@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gate: where host threads wait for a stream. Passing it costs the stream one load while nobody waits.
+// WaitingRoom: where host threads wait for a stream. Calling there costs the stream one load while nobody
+// waits.
 //
 // While the stream waits for another process, one of the threads that wait for the stream listens to the bell
 // which that process will ring, instead of sleeping here.
@@ -18,7 +19,7 @@
 
 namespace plat::stream {
 
-class Gate {
+class WaitingRoom {
  public:
   // After the change that a waiter's condition reads, with sequentially consistent accesses on both sides.
   void notify() {
@@ -82,15 +83,16 @@ class Gate {
   // Of the calling thread, with the lock let go meanwhile.
   class Attendance {
    public:
-    Attendance(Gate& gate, std::unique_lock<std::mutex>& lock, Bell& bell) : gate_(gate), bell_(bell) {
-      gate_.attended_ = &bell;
-      gate_.attendant_ = std::this_thread::get_id();
+    Attendance(WaitingRoom& room, std::unique_lock<std::mutex>& lock, Bell& bell)
+        : waiting_room_(room), bell_(bell) {
+      waiting_room_.attended_ = &bell;
+      waiting_room_.attendant_ = std::this_thread::get_id();
       lock.unlock();
     }
     ~Attendance() {
       {
-        std::lock_guard lock(gate_.mutex_);
-        gate_.attended_ = nullptr;
+        std::lock_guard lock(waiting_room_.mutex_);
+        waiting_room_.attended_ = nullptr;
       }
       bell_.leave();
     }
@@ -98,7 +100,7 @@ class Gate {
     Attendance& operator=(const Attendance&) = delete;
 
    private:
-    Gate& gate_;
+    WaitingRoom& waiting_room_;
     Bell& bell_;
   };
 
