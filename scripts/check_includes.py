@@ -33,7 +33,7 @@ HOUSE = {
     "inspect": "",
     "inspect/check": "base rules inspect/model inspect/trace",
     "inspect/export": "base inspect/check inspect/model inspect/trace",
-    "inspect/gate": "",
+    "inspect/stand_in": "",
     "inspect/sqlite": "",
     "inspect/import": "base inspect/trace",
     "inspect/model": "base rules inspect/trace",
