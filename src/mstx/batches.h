@@ -60,9 +60,9 @@ void tell_batch(ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, std:
 // What each tool is to hear of a batch: items with the references in its own words, and the regions that they
 // stand for. Filled under the registry lock, told without.
 template <class Item>
-class Told {
+class BatchPerTool {
  public:
-  Told(size_t count, const ToolSet& tools)
+  BatchPerTool(size_t count, const ToolSet& tools)
       : count_(count), items_(count * tools.count), regions_(count * tools.count) {}
 
   void add(uint32_t tool, Item item, const mstxMemRegionRef_t& ref, Handle region) {

@@ -22,7 +22,7 @@ namespace plat::mstx {
 
 class ChangeSection;
 template <class Item>
-class Told;
+class BatchPerTool;
 
 class Broker {
  public:
@@ -64,28 +64,28 @@ class Broker {
 
   // What a client's domain handle means; nothing, and a notice, if it was never given. Under the registry
   // lock.
-  struct Place {
+  struct DomainMeaning {
     Handle domain;
     bool dialect = false;
   };
-  std::optional<Place> place_of(mstxDomainHandle_t domain, ChangeSection& section);
+  std::optional<DomainMeaning> meaning_of(mstxDomainHandle_t domain, ChangeSection& section);
   // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
   // registry lock.
   Handle heap_of(mstxMemHeapHandle_t heap, ChangeSection& section);
   // A heap in the words of each tool.
   struct HeapWords {
-    Place place;
+    DomainMeaning where;
     Handle handle;
     std::optional<void*> names[PLAT_MSTX_TOOLS_MAX];  // by slot
   };
   std::optional<HeapWords> words_for(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap,
                                      ChangeSection& section);
 
-  // The way of every batch that refers to regions. Under the registry lock: adds to `told` what each tool is
-  // to hear, lets change(region, item) note those that live, and returns whether all do.
+  // The way of every batch that refers to regions. Under the registry lock: adds to `batches` what each tool
+  // is to hear, lets change(region, item) note those that live, and returns whether all do.
   template <class Item, class Change>
-  bool resolve(Place place, std::span<const Item> items, ChangeSection& section, Told<Item>& told,
-               Change&& change);
+  bool resolve(DomainMeaning where, std::span<const Item> items, ChangeSection& section,
+               BatchPerTool<Item>& batches, Change&& change);
   // From the client's batch to the tools; tell_one(tool, its domain, its index) may be something else than
   // the plain call.
   template <class Item, class Change, class TellOne>
@@ -98,7 +98,8 @@ class Broker {
     Handle live;
     bool is_known = false;  // false: it goes nowhere
   };
-  Meaning meaning_of(const mstxMemRegionRef_t& ref, Place place, size_t index, ChangeSection& section);
+  Meaning meaning_of(const mstxMemRegionRef_t& ref, DomainMeaning where, size_t index,
+                     ChangeSection& section);
 
   // The tool's name for a domain, NULL for the global one; nothing if the tool was never told of it.
   static std::optional<mstxDomainHandle_t> domain_known_to(const Tool& tool, mstxDomainHandle_t domain);

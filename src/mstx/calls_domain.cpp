@@ -9,12 +9,12 @@ namespace plat::mstx {
 
 using CreateDomain = InDomain<MSTX_API_CORE2_DOMAIN_CREATE_A, mstxDomainCreateAFunc>;
 
-std::optional<Broker::Place> Broker::place_of(mstxDomainHandle_t domain, ChangeSection& section) {
-  if (domain == nullptr) return Place{};
+std::optional<Broker::DomainMeaning> Broker::meaning_of(mstxDomainHandle_t domain, ChangeSection& section) {
+  if (domain == nullptr) return DomainMeaning{};
   const auto handle = from_client(HandleKind::Domain, domain);
   // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
   if (const Domain* record = handle ? registry_.domains.known(*handle) : nullptr)
-    return Place{*handle, record->dialect};
+    return DomainMeaning{*handle, record->dialect};
   section.notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, domain);
   return std::nullopt;
 }
@@ -69,9 +69,9 @@ void Broker::domain_destroy(mstxDomainHandle_t domain) {
   if (domain == nullptr) return;
   {
     std::lock_guard lock(registry_lock_);
-    const auto place = place_of(domain, section);
+    const auto where = meaning_of(domain, section);
     // Others who created it under the same name still use it.
-    if (!place || !registry_.destroy_domain(place->domain)) return;
+    if (!where || !registry_.destroy_domain(where->domain)) return;
   }
   tell_all<InDomain<MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroyFunc>>(
       section, [&](Tool& tool, auto call) {

@@ -18,10 +18,10 @@ Handle Broker::heap_of(mstxMemHeapHandle_t heap, ChangeSection& section) {
 
 std::optional<Broker::HeapWords> Broker::words_for(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap,
                                                    ChangeSection& section) {
-  const auto place = place_of(domain, section);
+  const auto where = meaning_of(domain, section);
   const Handle handle = heap_of(heap, section);
-  if (!place || !handle) return std::nullopt;
-  HeapWords words{*place, handle, {}};
+  if (!where || !handle) return std::nullopt;
+  HeapWords words{*where, handle, {}};
   for (Tool* tool : section.tools())
     words.names[tool->slot] = registry_.heaps.known(handle)->names.find(*tool);
   return words;
@@ -36,16 +36,16 @@ mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxM
   }
   mstxMemHeapDesc_t told{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
                          desc->typeSpecificDesc};
-  Place place;
+  DomainMeaning where;
   Handle handle;
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section);
+    const auto found = meaning_of(domain, section);
     if (!found) return nullptr;
-    place = *found;
-    if (!place.dialect) told = *desc;
+    where = *found;
+    if (!where.dialect) told = *desc;
     Heap heap;
-    heap.domain = place.domain;
+    heap.domain = where.domain;
     heap.usage = value_of(told.usage);
     heap.described = value_of(told.type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
     if (heap.described)
@@ -53,19 +53,19 @@ mstxMemHeapHandle_t Broker::heap_register(mstxDomainHandle_t domain, const mstxM
     else
       section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(told.type)});
     handle =
-        place.dialect ? registry_.news_heap(place.domain, heap.range) : registry_.add_heap(std::move(heap));
+        where.dialect ? registry_.news_heap(where.domain, heap.range) : registry_.add_heap(std::move(heap));
   }
   bool asked = false;
   bool taken = false;
   for (Tool* tool : section.tools()) {
-    const auto answer = tell_heap(*tool, place.domain, told, handle);
+    const auto answer = tell_heap(*tool, where.domain, told, handle);
     asked = asked || answer;
     taken = taken || answer.value_or(nullptr) != nullptr;
   }
   if (taken || (!asked && section.remembers()))
     return to_client<mstxMemHeapHandle_t>(HandleKind::Heap, handle);
   std::lock_guard lock(registry_lock_);
-  if (!place.dialect) registry_.drop_heap(handle);
+  if (!where.dialect) registry_.drop_heap(handle);
   return nullptr;
 }
 
@@ -93,7 +93,7 @@ void Broker::heap_unregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap
   tell_all<Mem<MSTX_API_CORE_MEMHEAP_UNREGISTER, mstxMemHeapUnregisterFunc>>(
       section, [&](Tool& tool, auto call) {
         if (void* const name = words->names[tool.slot].value_or(nullptr))
-          call(domain_for(tool, words->place.domain), static_cast<mstxMemHeapHandle_t>(name));
+          call(domain_for(tool, words->where.domain), static_cast<mstxMemHeapHandle_t>(name));
       });
 }
 
@@ -110,7 +110,7 @@ int Broker::heap_name(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, const
   }
   tell_all<NameHeap>(section, [&](Tool& tool, auto call) {
     if (const auto known = words->names[tool.slot])
-      call(domain_for(tool, words->place.domain), static_cast<mstxMemHeapHandle_t>(*known), name);
+      call(domain_for(tool, words->where.domain), static_cast<mstxMemHeapHandle_t>(*known), name);
   });
   return PLAT_MSTX_OK;
 }
@@ -123,7 +123,7 @@ int Broker::heap_reset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
   if (!words || registry_.heaps.live(words->handle) == nullptr) return PLAT_MSTX_INVALID;
   const std::vector<Handle> regions = registry_.regions_of(words->handle);
   const ToolSet& listeners = section.tools();
-  Told<mstxMemRegionRef_t> told(regions.size(), listeners);
+  BatchPerTool<mstxMemRegionRef_t> told(regions.size(), listeners);
   for (Handle handle : regions) {
     const Region& region = *registry_.regions.live(handle);
     for (uint32_t i = 0; i < listeners.count; ++i)
@@ -134,7 +134,7 @@ int Broker::heap_reset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
   lock.unlock();
   for (uint32_t i = 0; i < listeners.count; ++i) {
     Tool& tool = *listeners.tools[i];
-    const mstxDomainHandle_t tool_domain = domain_for(tool, words->place.domain);
+    const mstxDomainHandle_t tool_domain = domain_for(tool, words->where.domain);
     const auto name = words->names[tool.slot];
     // Those without the extension are told that the regions are gone.
     if (ResetHeap::of(tool) == nullptr || !name)

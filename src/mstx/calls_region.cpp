@@ -13,11 +13,11 @@ using RegisterRegions = Mem<MSTX_API_CORE_MEM_REGIONS_REGISTER, mstxMemRegionsRe
 // A reference that stands for a region goes to the tools that were told of it, in the tool's own words. A
 // pointer at which no region starts goes out as it is, and so does, to those who knew it, the handle of a
 // region that is gone: tools find mistakes by them. A value that was never a handle goes nowhere.
-Broker::Meaning Broker::meaning_of(const mstxMemRegionRef_t& ref, Place place, size_t index,
+Broker::Meaning Broker::meaning_of(const mstxMemRegionRef_t& ref, DomainMeaning where, size_t index,
                                    ChangeSection& section) {
   const uint32_t type = value_of(ref.refType);
   if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
-    const Handle region = registry_.region_at(place.domain, ref.pointer);
+    const Handle region = registry_.region_at(where.domain, ref.pointer);
     if (!region) section.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, ref.pointer, index);
     return {ref, registry_.regions.live(region), region, true};
   }
@@ -35,19 +35,19 @@ Broker::Meaning Broker::meaning_of(const mstxMemRegionRef_t& ref, Place place, s
 }
 
 template <class Item, class Change>
-bool Broker::resolve(Place place, std::span<const Item> items, ChangeSection& section, Told<Item>& told,
-                     Change&& change) {
+bool Broker::resolve(DomainMeaning where, std::span<const Item> items, ChangeSection& section,
+                     BatchPerTool<Item>& batches, Change&& change) {
   bool all = true;
   for (size_t index = 0; index < items.size(); ++index) {
     Item item = items[index];
-    const Meaning meaning = meaning_of(BatchOf<Item>::ref(item), place, index, section);
+    const Meaning meaning = meaning_of(BatchOf<Item>::ref(item), where, index, section);
     const bool by_pointer = value_of(meaning.ref.refType) == MSTX_MEM_REGION_REF_TYPE_POINTER;
     for (uint32_t i = 0; meaning.is_known && i < section.tools().count; ++i) {
       if (meaning.region == nullptr) {
-        told.add(i, item, meaning.ref, {});
+        batches.add(i, item, meaning.ref, {});
       } else if (const auto name = meaning.region->names.find(*section.tools().tools[i])) {
         const auto ref = by_pointer ? meaning.ref : ref_to(*name, *meaning.region);
-        if (ref) told.add(i, item, *ref, meaning.live);
+        if (ref) batches.add(i, item, *ref, meaning.live);
       }
     }
     if (meaning.live) change(meaning.live, item);
@@ -65,19 +65,19 @@ int Broker::pass_on(mstxDomainHandle_t domain, const char* call, std::span<const
     section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return PLAT_MSTX_INVALID;
   }
-  Told<Item> told(items.size(), section.tools());
-  Place place;
+  BatchPerTool<Item> batches(items.size(), section.tools());
+  DomainMeaning where;
   bool all = false;
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section);
+    const auto found = meaning_of(domain, section);
     if (!found) return PLAT_MSTX_INVALID;
-    place = *found;
-    all = resolve(place, items, section, told, change);
+    where = *found;
+    all = resolve(where, items, section, batches, change);
   }
   for (uint32_t i = 0; i < section.tools().count; ++i) {
     Tool& tool = *section.tools().tools[i];
-    tell_one(section.thread(), tool, domain_for(tool, place.domain), told.items(i), told.regions(i));
+    tell_one(section.thread(), tool, domain_for(tool, where.domain), batches.items(i), batches.regions(i));
   }
   return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
 }
@@ -146,11 +146,11 @@ int Broker::mark_initialized(mstxDomainHandle_t domain, const platMstxMemInitial
   if (desc == nullptr || desc->structSize < sizeof(*desc) || desc->rangeArray == nullptr)
     return PLAT_MSTX_INVALID;
   std::unique_lock lock(registry_lock_);
-  const auto place = place_of(domain, section);
+  const auto where = meaning_of(domain, section);
   lock.unlock();
-  if (!place) return PLAT_MSTX_INVALID;
+  if (!where) return PLAT_MSTX_INVALID;
   tell_all<Ext<PLAT_MSTX_FUNC_MARK_INITIALIZED, platMstxMarkInitializedFunc>>(
-      section, [&](Tool& tool, auto call) { call(domain_for(tool, place->domain), desc); });
+      section, [&](Tool& tool, auto call) { call(domain_for(tool, where->domain), desc); });
   return PLAT_MSTX_OK;
 }
 
@@ -169,15 +169,15 @@ void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsReg
   // room for their own handles.
   mstxMemRegionsRegisterBatch_t told{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, count, desc->regionDescArray,
                                      nullptr};
-  Place place;
+  DomainMeaning where;
   Handle heap;
   Scratch<Handle, 16> handles(count);
   {
     std::lock_guard lock(registry_lock_);
-    const auto found = place_of(domain, section);
+    const auto found = meaning_of(domain, section);
     if (!found) return;
-    place = *found;
-    if (!place.dialect) {
+    where = *found;
+    if (!where.dialect) {
       std::memcpy(&told.regionType, &desc->regionType, sizeof(told.regionType));
       told.regionHandleArrayOut = desc->regionHandleArrayOut;
       if (desc->heap != nullptr) heap = heap_of(desc->heap, section);
@@ -186,7 +186,7 @@ void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsReg
     if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(told.regionType)});
     for (size_t i = 0; i < count; ++i) {
       Region region;
-      region.domain = place.domain;
+      region.domain = where.domain;
       region.heap = heap;
       region.described = described;
       region.by_handle = told.regionHandleArrayOut != nullptr;
@@ -201,7 +201,7 @@ void Broker::regions_register(mstxDomainHandle_t domain, const mstxMemRegionsReg
   for (Tool* tool : section.tools()) {
     Scratch<mstxMemRegionHandle_t, 16> names(out != nullptr ? count : 0);
     if (out != nullptr) told.regionHandleArrayOut = names.data();
-    asked = tell_regions(*tool, place.domain, heap, told, handles.data()) || asked;
+    asked = tell_regions(*tool, where.domain, heap, told, handles.data()) || asked;
     for (size_t r = 0; r < names.size(); ++r) taken[r] = taken[r] || names[r] != nullptr;
   }
   const bool remembers = section.remembers();
