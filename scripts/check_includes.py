@@ -6,6 +6,7 @@
   - Parts of inspect/ include only the parts that HOUSE says.
   - Headers of the system and of other libraries stand only where SYSTEM says; os/ may include them all.
   - The namespace of a folder is its name.
+  - The README.md of a folder names each of its headers, and no file that is not there.
   - Nothing is allowed that nobody uses: the tables say what is, not what might be.
 
 check_includes.py [ROOT]: prints what is wrong and where, and exits with 1 if anything is.
@@ -94,6 +95,7 @@ unordered_map unordered_set utility valarray variant vector version
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+plat(?:::(\w+))?")
+NAMED = re.compile(r"(?<![\w/.])((?:[a-z]\w*/)*[a-z]\w*\.(?:h|cpp|inc))\b")  # files, in a README.md
 SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cpp", ".in"}
 
 
@@ -148,6 +150,24 @@ class House:
             elif found := NAMESPACE.match(line):
                 self.check_namespace(where, below.parts[0], found.group(1) or "")
 
+    def check_readme(self, folder):
+        """The door of a folder. What stands in its subfolders may be named, and need not be."""
+        place = self.root / "src" / folder
+        readme = place / "README.md"
+        if not readme.exists():
+            self.wrong.append(f"src/{folder}: there is no README.md")
+            return
+        text = readme.read_text()
+        for path in sorted(place.glob("*.h")):
+            if not re.search(rf"(?<![\w/]){re.escape(path.name)}", text):
+                self.wrong.append(f"src/{folder}/README.md: {path.name} is not named")
+        inside = {path.name for path in place.rglob("*") if path.is_file()}
+        for name in sorted(set(NAMED.findall(text))):
+            below = [self.root / "src" / name, self.root / "include" / name]
+            known = name in inside or any(name in uses for uses in self.system.values()) or any(path.exists() for path in below)
+            if not known and not any((self.root / "include").rglob(name)):
+                self.wrong.append(f"src/{folder}/README.md: there is no {name}")
+
     def check_tables(self):
         for folder in self.order:
             if folder not in self.house:
@@ -171,6 +191,8 @@ class House:
         for path in sorted((self.root / "src").rglob("*")):
             if path.is_file() and path.suffix in SUFFIXES:
                 self.check_file(path)
+        for folder in self.order:
+            self.check_readme(folder)
         self.check_tables()
         return self.wrong
 

@@ -19,6 +19,10 @@ TREE = {
     "src/high/high.cpp": '#include "low/low.h"\n#include <dlfcn.h>\nnamespace plat::high {}\n',
     "src/high/record/hook.c": '#include "high/trace/event.h"\n',
     "src/high/trace/event.h": "",
+    "src/base/README.md": "text.h   text\n",
+    "src/os/README.md": "file.cpp\n",
+    "src/low/README.md": "low.h, over `base/text.h`, <dlfcn.h> and acl.h\n",
+    "src/high/README.md": "high.cpp; event.h is in trace/\n",
 }
 HOUSE = {"base": "", "os": "", "low": "base", "high": "low", "high/record": "high/trace", "high/trace": ""}
 SYSTEM = {"high": "dlfcn.h"}
@@ -94,3 +98,23 @@ def test_every_folder_is_in_the_table(look):
 
 def test_this_house_is_in_order():
     assert check_includes.House(SCRIPT.parents[1]).check() == []
+
+
+@pytest.mark.parametrize(
+    "path, text, said",
+    [
+        ("src/low/more.h", "", "src/low/README.md: more.h is not named"),
+        ("src/base/README.md", "old.h    what was there once\n", "src/base/README.md: there is no old.h"),
+        ("src/high/README.md", "see `low/old.cpp`\n", "src/high/README.md: there is no low/old.cpp"),
+        ("src/high/trace/more.h", "", None),
+    ],
+)
+def test_the_door_of_a_folder_names_what_is_behind_it(look, path, text, said):
+    wrong = look({path: text})
+    assert (len(wrong) == 1 and said in wrong[0]) if said else wrong == []
+
+
+def test_every_folder_has_a_door(look, tmp_path):
+    assert look() == []
+    (tmp_path / "src/low/README.md").unlink()
+    assert check_includes.House(tmp_path, HOUSE, SYSTEM, NAMESPACES).check() == ["src/low: there is no README.md"]
