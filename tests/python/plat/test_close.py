@@ -14,16 +14,6 @@ from plat import _pool_library
 PAGE = 2 * plat.MIB
 
 
-@pytest.fixture
-def device():
-    with plat.Device(0) as made:
-        before = made.free_bytes
-        yield made
-        for child in made._living():
-            child.close()
-        assert made.free_bytes == before
-
-
 class Gate:
     """A stream that stands still until somebody waits for it."""
 

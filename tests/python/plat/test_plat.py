@@ -16,16 +16,6 @@ PAGE = 2 * plat.MIB
 NO_MEMORY = 2  # PLAT_POOL_NO_MEMORY
 
 
-@pytest.fixture
-def device():
-    with plat.Device(0) as made:
-        before = made.free_bytes
-        yield made
-        for child in made._living():
-            child.close()
-        assert made.free_bytes == before
-
-
 @pytest.mark.parametrize("module", ["plat", "plat._device", "plat._pool", "plat._arena", "plat._kv_cache"])
 def test_the_examples_of_the_documentation(module):
     result = doctest.testmod(__import__(module, fromlist=["_"]))

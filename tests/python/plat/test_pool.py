@@ -15,16 +15,6 @@ INVALID, NO_MEMORY, NOT_OWNED, QUOTA, ASLEEP, CORRUPT, UNSUPPORTED = 1, 2, 3, 4,
 
 
 @pytest.fixture
-def device():
-    with plat.Device(0) as made:
-        before = made.free_bytes
-        yield made
-        for child in made._living():
-            child.close()
-        assert made.free_bytes == before
-
-
-@pytest.fixture
 def pool(device):
     with plat.Pool(device) as made:
         yield made
