@@ -48,7 +48,7 @@ Daemon::Channel::~Channel() {
   if (buffers != nullptr) os::unmap(buffers, kRingBytes);
 }
 
-Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where) {
+Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where, uint32_t wait_ms) {
   const os::Uncancelled wait;
   std::shared_ptr<Daemon> made(new Daemon(where));
   made->socket_ = os::connect_to(where.socket);
@@ -63,7 +63,7 @@ Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where) {
   made->pid_ = who.pid;
   Request hello;
   hello.ask = Ask::Hello;
-  PLAT_ASSIGN(reply, made->ask(hello));
+  PLAT_ASSIGN(reply, made->ask_at(made->socket_.get(), hello, wait_ms + kGraceMs));
   made->session_ = reply.session;
   return made;
 }
@@ -76,14 +76,59 @@ Error Daemon::lost(RuleId rule, std::string_view doing) {
   return Error{rule, "", fmt::format("the daemon of this server (pid {}) {}", pid_, doing)};
 }
 
+// The session's own connection if nobody asks there; a server that does not answer one thread must not keep
+// the others waiting.
 Result<Reply> Daemon::ask(const Request& request) {
-  const std::lock_guard lock(asking_);
+  const uint32_t wait_ms = where_.deadline_ms + kGraceMs;
+  std::unique_lock lock(asking_, std::try_to_lock);
+  if (!lock) {
+    if (os::Fd asker = take_asker()) {
+      auto reply = ask_at(asker.get(), request, wait_ms);
+      if (is_alive())
+        give_back(std::move(asker));
+      else
+        forget(asker.get());
+      return reply;
+    }
+    lock.lock();
+  }
+  return ask_at(socket_.get(), request, wait_ms);
+}
+
+os::Fd Daemon::take_asker() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_askers_.empty()) {
+      os::Fd asker = std::move(idle_askers_.back());
+      idle_askers_.pop_back();
+      return asker;
+    }
+  }
+  os::Fd asker = os::connect_to(where_.socket);
+  Request join;
+  join.ask = Ask::Join;
+  join.session = session_;
   Reply reply;
   std::string text;
-  if (!is_alive() || !send(socket_.get(), request))
+  if (!asker || !send(asker.get(), join) ||
+      receive(asker.get(), reply, text, static_cast<int>(kGraceMs)) != Received::Message ||
+      reply.cause != Cause::None)
+    return {};
+  remember(asker.get());
+  return asker;
+}
+
+void Daemon::give_back(os::Fd asker) {
+  const std::lock_guard lock(mutex_);
+  idle_askers_.push_back(std::move(asker));
+}
+
+Result<Reply> Daemon::ask_at(int socket, const Request& request, uint32_t wait_ms) {
+  Reply reply;
+  std::string text;
+  if (!is_alive() || !send(socket, request))
     return forward(lost(RuleId::FabricDaemon, "has ended since the last import"));
-  const int wait_ms = static_cast<int>(where_.deadline_ms + kGraceMs);
-  switch (receive(socket_.get(), reply, text, wait_ms)) {
+  switch (receive(socket, reply, text, static_cast<int>(wait_ms))) {
     case Received::End:
       return forward(lost(RuleId::FabricDaemon, "ended before it answered"));
     case Received::Nothing:

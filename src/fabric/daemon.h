@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemon: this process's side of the talk with the fabric daemon of its server.
 //
-// Nothing happens before the first import. Then one connection asks and answers for the whole process, and
-// others, at most one for each copy that runs at the same moment, move memory through buffers that they share
-// with the daemon. The daemon never touches memory of the program. What was imported belongs to this life of
-// the daemon: when it ends, so do all imports. No thread; calls wait at most for the deadline.
+// Nothing happens before the first import. Then one connection is the process's session, and asks. Others, at
+// most one for each import and for each copy that runs at the same moment, ask too or move memory through
+// buffers that they share with the daemon. The daemon never touches memory of the program. What was imported
+// belongs to this life of the daemon: when it ends, so do all imports. No thread; calls wait at most for the
+// deadline.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
     std::string socket;  // path
     uint32_t deadline_ms = kDefaultDeadlineMs;
   };
-  static Result<std::shared_ptr<Daemon>> connect(const Where& where);
+  // Waits so long for the first answer.
+  static Result<std::shared_ptr<Daemon>> connect(const Where& where, uint32_t wait_ms);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
@@ -65,6 +67,10 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   Result<std::unique_ptr<Channel>> take_channel();
   void give_back(std::unique_ptr<Channel> channel);
   Result<Reply> ask(const Request& request);
+  Result<Reply> ask_at(int socket, const Request& request, uint32_t wait_ms);
+  // Another connection that asks; none where the daemon gives none.
+  os::Fd take_asker();
+  void give_back(os::Fd asker);
   Error lost(RuleId rule, std::string_view doing);
   // So that a child can close them without any lock.
   void remember(int socket);
@@ -74,10 +80,11 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   int32_t pid_ = 0;  // of the daemon, for messages
   uint64_t session_ = 0;
   std::atomic<bool> alive_{true};
-  std::mutex asking_;  // one question at a time
+  std::mutex asking_;  // held while the session's own connection asks
   os::Fd socket_;
-  std::mutex mutex_;  // guards the channels that nobody uses
+  std::mutex mutex_;  // guards the connections that nobody uses
   std::vector<std::unique_ptr<Channel>> idle_;
+  std::vector<os::Fd> idle_askers_;
   static constexpr size_t kMaxSockets = 256;
   std::array<std::atomic<int>, kMaxSockets> sockets_{};  // number + 1
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/servers.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "device/report.h"
 #include "fabric/disturbed.h"
 #include "fabric/start.h"
@@ -63,16 +66,42 @@ Servers::Servers(const device::Config& config)
     : where_{socket_path(config.directory, config.node), config.fabric_deadline_ms},
       may_start_(!device::setting("fabric").value_or("").empty()) {}
 
-Result<std::shared_ptr<Daemon>> Servers::daemon() {
-  const std::lock_guard lock(mutex_);
-  if (daemon_ && daemon_->is_alive()) return daemon_;
-  auto met = Daemon::connect(where_);
+Result<std::shared_ptr<Daemon>> Servers::meet(uint32_t wait_ms) const {
+  auto met = Daemon::connect(where_, wait_ms);
   if (!met && may_start_ && met.error().rule == RuleId::FabricDaemon) {
     PLAT_TRY(start_daemon(daemon_beside_library(), where_.socket, kStartMs));
-    met = Daemon::connect(where_);
+    met = Daemon::connect(where_, wait_ms);
   }
-  PLAT_ASSIGN(connected, std::move(met));
+  return met;
+}
+
+// One thread at a time makes the acquaintance. The others wait for it, and for no longer than a call may
+// take.
+Result<std::shared_ptr<Daemon>> Servers::daemon() {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(where_.deadline_ms);
+  std::unique_lock lock(mutex_);
+  if (!met_.wait_until(lock, end, [&] { return !meeting_; }))
+    return fail(RuleId::FabricSlow, "shareableHandle",
+                "the daemon of this server did not answer another thread in {} ms", where_.deadline_ms);
+  if (daemon_ && daemon_->is_alive()) return daemon_;
+  const struct Meeting {
+    explicit Meeting(Servers& of, std::unique_lock<std::mutex>& held) : servers(of), lock(held) {
+      servers.meeting_ = true;
+      lock.unlock();
+    }
+    ~Meeting() {
+      if (!lock.owns_lock()) lock.lock();
+      servers.meeting_ = false;
+      servers.met_.notify_all();
+    }
+    Servers& servers;
+    std::unique_lock<std::mutex>& lock;
+  } meeting(*this, lock);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+  PLAT_ASSIGN(connected, meet(static_cast<uint32_t>(std::max<int64_t>(left, 1))));
   in_child_.store(connected.get(), std::memory_order_release);
+  lock.lock();
   daemon_ = std::move(connected);
   return daemon_;
 }

@@ -2,6 +2,8 @@
 // Servers: memory of other servers, for this process.
 #pragma once
 
+#include <condition_variable>
+
 #include "fabric/daemon.h"
 #include "share/remote_memory.h"
 
@@ -19,11 +21,14 @@ class Servers final : public share::RemoteMemory {
 
  private:
   Result<std::shared_ptr<Daemon>> daemon();
+  Result<std::shared_ptr<Daemon>> meet(uint32_t wait_ms) const;
 
   const Daemon::Where where_;
   const bool may_start_;  // the daemon, if it does not run
   std::atomic<bool> cannot_start_{false};
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the two below; not held while the daemon is called
+  std::condition_variable met_;
+  bool meeting_ = false;            // a thread calls it, or starts it
   std::shared_ptr<Daemon> daemon_;  // this life of it; imports of an earlier one keep theirs
   std::atomic<Daemon*> in_child_{nullptr};
 };

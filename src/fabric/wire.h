@@ -18,12 +18,13 @@ inline constexpr uint64_t kBufferBytes = 1_MiB;
 inline constexpr uint32_t kBuffers = 4;
 inline constexpr uint64_t kLongestText = 32768;
 
-enum class Ask : uint32_t { Hello = 1, Import, Release, Write, Read, Status };
+// Join: a further connection of a session that asks, so that threads need not wait for each other's imports.
+enum class Ask : uint32_t { Hello = 1, Import, Release, Write, Read, Status, Join };
 
 struct Request {
   uint32_t version = kWireVersion;
   Ask ask = Ask::Status;
-  uint64_t session = 0;  // Hello: which one the connection is for; 0 begins one
+  uint64_t session = 0;  // Hello, Join: which one the connection is for; Hello with 0 begins one
   uint64_t import = 0;
   uint64_t offset = 0;  // Write, Read: in the imported memory
   uint64_t size_bytes = 0;

@@ -209,7 +209,12 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
     const std::lock_guard lock(mutex_);
     known = &known_[server];
   }
-  const std::lock_guard meeting(known->meeting);
+  // Whoever comes while another calls waits for the outcome, and calls itself with what is left of its time.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(deadline_ms);
+  const std::unique_lock meeting(known->meeting, end);
+  if (!meeting)
+    return trouble(Cause::Timeout, "server {} ({}) did not answer in {} ms", server, place->second.text(),
+                   deadline_ms);
   std::shared_ptr<Peer> dead;  // goes when no lock of the map is held: its end waits for its thread
   {
     const std::lock_guard lock(mutex_);
@@ -219,7 +224,10 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
   }
   const auto keys = load_keys(keys_, self_.server);
   if (!keys) return pass_on(keys.error());
-  auto met = Peer::meet(self_, *keys, server, place->second, deadline_ms);
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  auto met = Peer::meet(self_, *keys, server, place->second,
+                        static_cast<uint32_t>(std::max<int64_t>(left.count(), 1)));
   if (!met) return met;
   const std::lock_guard lock(mutex_);
   known->peer = *met;

@@ -110,7 +110,7 @@ class Peers {
 
  private:
   struct Known {
-    std::mutex meeting;  // held while it is called for the first time
+    std::timed_mutex meeting;  // held while it is called for the first time
     std::shared_ptr<Peer> peer;
     bool was_idle = false;
   };

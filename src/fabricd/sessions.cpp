@@ -164,6 +164,15 @@ void Sessions::serve_one(os::Fd socket) {
     fabric::send(socket.get(), Reply{}, status_(seen()));
     return;
   }
+  if (request.ask == Ask::Join) {
+    const auto session = find(request.session, caller->pid);
+    if (session == nullptr || !session->add_channel(socket.get()))
+      return refuse(socket.get(), {Cause::Gone, "the session has ended"});
+    fabric::send(socket.get(), Reply{}, "");
+    ask(socket.get(), caller->process.get(), session);
+    session->remove_channel(socket.get());
+    return;
+  }
   if (request.ask != Ask::Hello)
     return refuse(socket.get(), {Cause::BadRequest, "a connection begins with Hello"});
   if (request.session == 0) {

@@ -2,8 +2,8 @@
 // Sessions: the processes of this server that use memory of others.
 //
 // A process has one connection that asks (its end is the end of the session: the process died, or was
-// killed, and all it imported is released) and further ones that move memory, each with buffers of its own
-// and served by a thread of its own.
+// killed, and all it imported is released) and further ones that ask at the same time, or move memory with
+// buffers of their own. Each is served by a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -36,7 +36,7 @@ class Session {
   Outcome<> release(uint64_t import);
   Outcome<Imported> find(uint64_t import);
 
-  // A connection that moves memory comes and goes. False: the session has ended.
+  // A further connection comes and goes. False: the session has ended.
   bool add_channel(int socket);
   void remove_channel(int socket);
   bool has_ended() const { return ended_.load(std::memory_order_acquire); }

@@ -173,6 +173,48 @@ TEST(FabricDeaths, AStoppedDaemonIsWaitedForNoLongerThanTheDeadline) {
   });
 }
 
+// Threads that import from a server that does not answer wait at the same time, not one after the other; nor
+// do those that import from one that does. First the server is not known yet, then it is; at last the own
+// daemon is the one that is silent.
+TEST(FabricDeaths, ThreadsDoNotWaitForEachOther) {
+  constexpr uint64_t kDeadlineMs = 2000;
+  constexpr size_t kThreads = 8;  // in turn they would take 16 s
+  in_child([] {
+    setenv("PLAT_FABRIC_DEADLINE", "2000", 1);
+    between([](Cluster& cluster, Peer&, const aclrtMemFabricHandle& fabric) {
+      const auto all_wait = [&](const char* what) {
+        std::vector<std::thread> threads;
+        std::vector<uint64_t> waited_ms(kThreads);
+        for (uint64_t& waited : waited_ms)
+          threads.emplace_back([&] {
+            EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+            aclrtMemFabricHandle wanted = fabric;
+            aclrtDrvMemHandle handle = nullptr;
+            const uint64_t begin = os::monotonic_nanoseconds();
+            EXPECT_EQ(aclrtMemImportFromShareableHandleV2(&wanted, kFabric, 0, &handle), 107017) << what;
+            waited = (os::monotonic_nanoseconds() - begin) / 1000000;
+            EXPECT_TRUE(recent().starts_with("FABRIC-")) << what << ": " << recent();
+          });
+        for (auto& thread : threads) thread.join();
+        for (const uint64_t waited : waited_ms) EXPECT_LT(waited, 4 * kDeadlineMs) << what;
+      };
+      stop(cluster.daemon(0));
+      all_wait("before the two have met");
+      kill(cluster.daemon(0), SIGCONT);
+      aclrtMemFabricHandle wanted = fabric;
+      aclrtDrvMemHandle handle = nullptr;
+      SOON(aclrtMemImportFromShareableHandleV2(&wanted, kFabric, 0, &handle) == ACL_SUCCESS);
+      stop(cluster.daemon(0));
+      all_wait("after they have met");
+      kill(cluster.daemon(0), SIGCONT);
+      stop(cluster.daemon(1));
+      all_wait("with an own daemon that is silent");
+      kill(cluster.daemon(1), SIGCONT);
+      SOON(aclrtMemImportFromShareableHandleV2(&wanted, kFabric, 0, &handle) == ACL_SUCCESS);
+    });
+  });
+}
+
 // Whoever has another authority's certificates, or none, is a stranger.
 TEST(FabricDeaths, StrangersAreRefused) {
   in_child([] {
