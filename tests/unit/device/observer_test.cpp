@@ -3,6 +3,7 @@
 // tests of the plat command do it with other processes.
 #include "device/observer.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -16,11 +17,33 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/units.h"
 #include "device/machines.h"
 #include "device/node.h"
+
+namespace {
+
+// What happens before the n-th read of a file by its place.
+struct BeforeRead {
+  uint64_t reads_left = 0;
+  std::function<void()> happens;
+};
+BeforeRead before_read;
+
+}  // namespace
+
+// NOLINTBEGIN: the C library's
+extern "C" ssize_t pread(int fd, void* to, size_t size, off_t at) {
+  if (before_read.reads_left > 0 && --before_read.reads_left == 0) std::function(before_read.happens)();
+  static const auto real =
+      reinterpret_cast<ssize_t (*)(int, void*, size_t, off_t)>(dlsym(RTLD_NEXT, "pread"));
+  return real(fd, to, size, at);
+}
+// NOLINTEND
 
 namespace plat::device {
 namespace {
@@ -143,6 +166,39 @@ TEST_F(Observing, TakesNoLock) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// A change at each moment of a look, one after the other: what is seen is what was there before it or after,
+// never some of both.
+TEST_F(Observing, AChangeBetweenAnyTwoReadsIsNoticed) {
+  auto ledger = join();
+  ledger->begin([](PageId, uint32_t) {});
+  const auto look = [&](uint64_t nth, const std::function<void()>& change) {
+    before_read = {nth, change};
+    Observation seen = observe(path_);
+    const bool happened = before_read.reads_left == 0;
+    before_read = {};
+    EXPECT_EQ(seen.state, ObserveState::Live);
+    EXPECT_TRUE(seen.view.is_of_one_moment) << nth;
+    EXPECT_EQ(seen.view.difference, "") << nth;
+    EXPECT_FALSE(seen.view.died_inside_change) << nth;
+    EXPECT_TRUE(seen.view.free_bytes == 58_MiB || seen.view.free_bytes == 64_MiB) << seen.view.free_bytes;
+    return happened;
+  };
+  uint64_t reads = 1;
+  std::optional<BlockId> block;
+  const auto allocate = [&] { block = *ledger->allocate(3, {}); };
+  const auto release = [&] { ledger->release(*block); };
+  while (look(reads, allocate) && look(reads, release)) ++reads;
+  EXPECT_GT(reads, 7u) << "a look reads the file in fewer pieces than it has";
+  // One that is under way for as long as some reads take.
+  for (uint64_t nth = 1; nth < reads; ++nth) {
+    std::optional<Ledger::Lock> changing;
+    look(nth, [&] {
+      changing.emplace(*ledger);
+      before_read = {2, [&] { changing.reset(); }};
+    });
+  }
 }
 
 // Changes go on all the time: what is said to be of one moment adds up.
