@@ -88,6 +88,14 @@ bool call(Body body, void* target, const void* source, size_t size_bytes) {
   return plat_guarded_call(body, target, source, size_bytes);
 }
 
+// Whether the frame is of a call that is still there. One that a handler of the program's jumped out of left
+// it behind: then the stack pointer is above it, or another call has written over where the body returns to.
+static bool is_there(const PlatGuardedFrame& frame, uint64_t stack_pointer) {
+  const uint64_t* const return_place = reinterpret_cast<const uint64_t*>(&frame) - 2;
+  return stack_pointer <= reinterpret_cast<uint64_t>(return_place) &&
+         *return_place == reinterpret_cast<uint64_t>(plat_guarded_call_returns);
+}
+
 bool recover(int signal, const siginfo_t* info, void* context) {
   if (info->si_code <= 0) return false;  // sent by a process
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
@@ -96,9 +104,11 @@ bool recover(int signal, const siginfo_t* info, void* context) {
   const auto place = [](const char* label) { return reinterpret_cast<uint64_t>(label); };
   if (at >= place(plat_short_copy_begin) && at < place(plat_short_copy_end)) {
     registers[REG_RIP] = static_cast<greg_t>(place(plat_short_copy_failed));
-  } else if (const auto inside = plat_guarded_frame == nullptr
-                                     ? std::nullopt
-                                     : place_inside(*plat_guarded_frame, address, info->si_code)) {
+  } else if (const auto inside =
+                 plat_guarded_frame == nullptr ||
+                         !is_there(*plat_guarded_frame, static_cast<uint64_t>(registers[REG_RSP]))
+                     ? std::nullopt
+                     : place_inside(*plat_guarded_frame, address, info->si_code)) {
     address = *inside;
     constexpr greg_t kBackwards = 0x400;  // a copy may have been going down
     registers[REG_EFL] &= ~kBackwards;
@@ -131,8 +141,22 @@ bool call(Body body, void* target, const void* source, size_t size_bytes) {
   return true;
 }
 
+// See is_there() above.
+static uint64_t stack_pointer_of(const void* context) {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return static_cast<uint64_t>(machine.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  return machine.sp;
+#else
+  static_cast<void>(machine);
+  return 0;
+#endif
+}
+
 bool recover(int signal, const siginfo_t* info, void* context) {
   if (info->si_code <= 0 || t_frame == nullptr) return false;
+  if (stack_pointer_of(context) > reinterpret_cast<uint64_t>(t_frame)) return false;
   const auto inside = place_inside(*t_frame, reinterpret_cast<uint64_t>(info->si_addr), info->si_code);
   if (!inside) return false;
   t_fault = {*inside, signal};

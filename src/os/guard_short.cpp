@@ -135,8 +135,8 @@ plat_short_copy_failed:
   .cfi_endproc
 plat_short_copy_end:
 
-  .hidden plat_guarded_call, plat_guarded_call_failed
-  .globl plat_guarded_call, plat_guarded_call_failed
+  .hidden plat_guarded_call, plat_guarded_call_returns, plat_guarded_call_failed
+  .globl plat_guarded_call, plat_guarded_call_returns, plat_guarded_call_failed
   .type plat_guarded_call, @function
   .p2align 4
 plat_guarded_call:
@@ -169,6 +169,7 @@ plat_guarded_call:
   movq %rdx, %rsi
   movq %rcx, %rdx
   call *%rax
+plat_guarded_call_returns:
   movl $1, %eax
 1:
   movq plat_guarded_frame@gottpoff(%rip), %rbx

@@ -22,6 +22,7 @@ extern const char plat_short_copy_end[];
 // execution to plat_guarded_call_failed.
 bool plat_guarded_call(void (*body)(void*, const void*, size_t), void* target, const void* source,
                        size_t size_bytes);
+extern const char plat_guarded_call_returns[];
 extern const char plat_guarded_call_failed[];
 struct PlatGuardedFrame {
   const PlatGuardedFrame* outer;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -253,6 +254,39 @@ TEST(HostFault, HandlerForOneFaultGetsOne) {
     _exit(42);
   });
   EXPECT_TRUE(WIFSIGNALED(ending.status)) << ending.status << ending.output;
+}
+
+// A handler that came after ours is before it, and may leave a copy of ours by a jump. The block is in use
+// until the thread makes its next copy; nothing waits for ever, and other threads are not concerned.
+TEST(HostFault, AJumpOutOfACopyCostsNobodyElse) {
+  const Ending ending = run([] {
+    alarm(60);
+    aclrtSetDevice(0);
+    void* block = nullptr;
+    if (aclrtMalloc(&block, 4_MiB, ACL_MEM_MALLOC_HUGE_FIRST) != 0) _exit(1);
+    void* const hole = mmap(nullptr, 1_MiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    signal(SIGSEGV, jump);
+    for (const size_t size : {size_t{64}, size_t{20000}, size_t{1_MiB}}) {
+      if (sigsetjmp(resume_here, 1) == 0) aclrtMemcpy(block, size, hole, size, ACL_MEMCPY_HOST_TO_DEVICE);
+      if (sigsetjmp(resume_here, 1) == 0) aclrtMemcpy(hole, size, block, size, ACL_MEMCPY_DEVICE_TO_HOST);
+    }
+    const auto copies = [&] {
+      char host[64] = {7};
+      if (aclrtMemcpy(block, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE) != 0) _exit(2);
+      host[0] = 0;
+      if (aclrtMemcpy(host, 64, block, 64, ACL_MEMCPY_DEVICE_TO_HOST) != 0 || host[0] != 7) _exit(3);
+    };
+    std::thread([&] {
+      aclrtSetDevice(0);
+      copies();
+    }).join();
+    copies();
+    if (const aclError freed = aclrtFree(block);
+        freed != 0 && freed != ACL_ERROR_RT_RESOURCE_ALLOC_FAIL && freed != ACL_ERROR_RT_DRV_INTERNAL_ERROR)
+      _exit(4);
+    _exit(aclrtFree(block) == 0 ? 43 : 42);
+  });
+  EXPECT_TRUE(WIFEXITED(ending.status) && WEXITSTATUS(ending.status) == 42) << ending.status << ending.output;
 }
 
 TEST(HostFault, IgnoredSignalOfAProcessStaysIgnored) {

@@ -3,6 +3,7 @@
 #include "os/guard.h"
 
 #include <gtest/gtest.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -132,6 +133,40 @@ TEST_F(Guard, NothingStaysBlocked) {
   sigset_t now;
   pthread_sigmask(SIG_BLOCK, nullptr, &now);
   EXPECT_EQ(sigismember(&now, SIGSEGV), 0);
+}
+
+sigjmp_buf leave_to;
+bool was_recovered = false;
+void jump_out(int, siginfo_t*, void*) { siglongjmp(leave_to, 1); }
+void try_and_jump_out(int signal, siginfo_t* info, void* context) {
+  was_recovered = recover(signal, info, context);
+  siglongjmp(leave_to, 1);
+}
+
+// A handler that the program installed later gets the fault first. Once it has left the copy by a jump, the
+// copy is no more: a fault of the program's own, at the same address, is the program's.
+TEST_F(Guard, ACopyThatWasJumpedOutOfIsOver) {
+  std::vector<char> other(60000);
+  char* const half = before_a_hole(100);
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  for (const size_t size : {64, 1000, 20000, 60000}) {
+    action.sa_sigaction = jump_out;
+    ASSERT_EQ(sigaction(SIGSEGV, &action, &before), 0);
+    if (sigsetjmp(leave_to, 1) == 0) {
+      copy(other.data(), half + 90, size);
+      ADD_FAILURE() << "the hole was copied";
+    }
+    action.sa_sigaction = try_and_jump_out;
+    ASSERT_EQ(sigaction(SIGSEGV, &action, nullptr), 0);
+    was_recovered = true;
+    if (sigsetjmp(leave_to, 1) == 0) *const_cast<volatile char*>(half + 100) = 1;
+    EXPECT_FALSE(was_recovered) << size;
+    ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+    EXPECT_FALSE(copy(other.data(), half + 90, size)) << "and copies are as before";
+    EXPECT_TRUE(copy(other.data(), half, 100));
+  }
 }
 
 #if defined(__aarch64__)
