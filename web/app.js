@@ -11,7 +11,7 @@ import { Lanes } from "./lanes.js";
 import { showGrowth, showOwners } from "./owners.js";
 import { Places } from "./places.js";
 import { isAlive, readPacked, readTrace } from "./trace.js";
-import { bytesText, countText, make, many, timeText } from "./words.js";
+import { bytesText, countText, forgetStyles, make, many, timeText } from "./words.js";
 
 const kKeys = [["+ and -", "zoom in and out"], ["← and →", "move"], ["0", "the whole run"], ["p", "to the peak"], ["↑ and ↓", "the block above or below"],
   ["[ and ]", "the finding before and after"], ["z", "zoom to the life of the block"], ["1 to 5", "flame graph, addresses, findings, owners, growth"],
@@ -138,6 +138,7 @@ export class App {
   drawNow() {
     cancelAnimationFrame(this.drawing);
     this.drawing = 0;
+    forgetStyles();
     const start = performance.now();
     this.blocks.draw();
     this.lanes.draw();

@@ -1,10 +1,10 @@
 // Blocks over time: what lived, stacked by owner.
 
-import { fitText, hover, penFor } from "./canvas.js";
+import { hover, penFor } from "./canvas.js";
 import { pixelsOf } from "./colours.js";
 import { Picture } from "./picture.js";
 import { framesOf, frameText, titleOf } from "./trace.js";
-import { bytesText, roundStep, styleOf, timeText } from "./words.js";
+import { bytesText, roundStep, styleOf, tickText, timeText } from "./words.js";
 
 const kRuler = 18;  // the line of times below
 const kHead = 14;   // room above
@@ -126,7 +126,8 @@ export class Blocks {
     for (let ns = Math.ceil(axis.from / apart) * apart; ns <= axis.to; ns += apart) {
       const x = Math.round(axis.x(ns, width)) + 0.5;
       pen.beginPath(); pen.moveTo(x, tall); pen.lineTo(x, tall + 4); pen.stroke();
-      pen.fillText(fitText(pen, timeText(ns), width - x - 2), x + 3, height - 4);
+      const text = tickText(ns, apart, axis.to);
+      if (x + 3 + pen.measureText(text).width <= width) pen.fillText(text, x + 3, height - 4);
     }
     cursor(pen, axis, width, tall);
     if (this.marked) {

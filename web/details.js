@@ -1,7 +1,7 @@
 // Everything about the block that was clicked.
 
 import { stackElement } from "./flame.js";
-import { isAlive, kDivided, kindOf, titleOf } from "./trace.js";
+import { isAlive, kDivided, kindOf, streamTitle, titleOf } from "./trace.js";
 import { bytesText, countText, hexText, make, many, timeText } from "./words.js";
 
 const kCopiesShown = 40;
@@ -76,7 +76,7 @@ function copiesOf(trace, life) {
   if (touches.length === 0) return ["none were recorded"];
   const text = `${many(into.length, "write")} (${bytesText(sum(into))}), ${many(out.length, "read")} (${bytesText(sum(out))})`;
   const items = touches.slice(0, kCopiesShown).map(i => make("li", {}, `${timeText(ns[i])}: ${write[i] ? "in" : "out"}, ${bytesText(size[i])}, ${trace.ops[op[i]]}` +
-    (stream[i] > 0 ? `, ${trace.streams[stream[i] - 1] === 0 ? "default stream" : `stream ${hexText(trace.streams[stream[i] - 1])}`}` : ""), " ", stackElement(trace, stack[i])));
+    (stream[i] > 0 ? ", " + streamTitle(trace.streams[stream[i] - 1]) : ""), " ", stackElement(trace, stack[i])));
   if (touches.length > kCopiesShown) items.push(make("li", {}, `and ${touches.length - kCopiesShown} more`));
   return [text, make("details", {}, make("summary", {}, "each"), make("ul", {}, ...items))];
 }

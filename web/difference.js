@@ -1,5 +1,6 @@
-// Two runs side by side: what grew from the first to the one that is shown, by call stack.
+// Two runs side by side: what grew from the first to the one that is shown, or to the second, by call stack.
 
+import { linesElement } from "./flame.js";
 import { Ground } from "./ground.js";
 import { framesOf, frameText } from "./trace.js";
 import { bytesText, make, tableOf } from "./words.js";
@@ -21,15 +22,14 @@ function byStack(trace) {
 }
 
 export function showDifference(place, app) {
-  const other = app.traces[app.index === 0 ? 1 : 0], before = byStack(other), after = byStack(app.trace);
+  const first = app.traces[0], second = app.traces[Math.max(app.index, 1)], before = byStack(first), after = byStack(second);
   const rows = [...new Set([...before.keys(), ...after.keys()])].map(key => {
     const was = before.get(key), is = after.get(key);
     return { frames: (is ?? was).frames, was: was?.bytes ?? 0, is: is?.bytes ?? 0, grown: (is?.bytes ?? 0) - (was?.bytes ?? 0) };
   }).filter(row => row.was !== row.is).sort((a, b) => Math.abs(b.grown) - Math.abs(a.grown));
-  place.replaceChildren(make("p", { class: "said" }, `Device memory at the peaks: ${bytesText(other.process.peak)} in ${other.process.title}, ` +
-    `${bytesText(app.trace.process.peak)} in this one.` + (rows.length === 0 ? " No call stack has more or less." : "")),
-    rows.length === 0 ? "" : tableOf(["#Grown", "#Before", "#Now", "Allocated by"], rows.slice(0, kGrownShown).map(row => [
+  place.replaceChildren(make("p", { class: "said" }, `Device memory at the peaks: ${bytesText(first.process.peak)} in ${first.process.title}, ` +
+    `${bytesText(second.process.peak)} in ${second.process.title}.` + (rows.length === 0 ? " No call stack has more or less." : "")),
+    rows.length === 0 ? "" : tableOf(["#Grown", "#Before", "#After", "Allocated by"], rows.slice(0, kGrownShown).map(row => [
       make("span", row.grown > 0 ? { class: "bad" } : {}, (row.grown > 0 ? "+" : "") + bytesText(row.grown)), bytesText(row.was), bytesText(row.is),
-      row.frames.length < 2 ? make("span", { class: "where" }, row.frames[0] ?? "")
-        : make("details", {}, make("summary", { class: "where" }, row.frames[0]), make("ol", { start: 2 }, ...row.frames.slice(1).map(text => make("li", { class: "where" }, text))))])));
+      linesElement(row.frames, 3)])));
 }

@@ -10,16 +10,18 @@ export class Findings {
   }
 
   update() {
-    const { findings, notes } = this.app.trace;
+    const { findings, failedCalls, notes } = this.app.trace;
     const errors = findings.filter(finding => finding.severity === "error").length;
     this.place.replaceChildren(make("p", { class: "said" }, findings.length === 0 ? this.nothing()
       : `${many(errors, "error")}, ${many(findings.length - errors, "warning")}. Choose one to see its block; [ and ] go through them.`),
-      ...notes.map(note => make("p", { class: "bad" }, note)),
+      ...notes.map(note => make("p", { class: "note" }, note)),
       make("ol", { class: "findings" }, ...findings.map((finding, i) => make("li", { "data-finding": i, class: i === this.current ? "current" : "" },
         make("button", { class: "link", onclick: () => this.app.showFinding(i) },
           make("span", { class: finding.severity === "error" ? "badge bad-badge" : "badge" }, finding.severity), " ", make("b", {}, finding.rule)),
         finding.ns > 0 ? ` at ${timeText(finding.ns)}` : "",
-        make("pre", {}, finding.text)))));
+        make("pre", {}, finding.text)))),
+      ...(failedCalls.length === 0 ? [] : [make("h2", {}, "Calls that returned an error"), make("p", { class: "said" }, "No mistake by themselves: many a program asks, and then does something else."),
+        ...failedCalls.map(text => make("pre", { class: "failed" }, text))]));
   }
 
   nothing() {

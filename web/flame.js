@@ -142,7 +142,7 @@ export class Flame {
     const stacks = [...this.weights.keys()].filter(stack => this.weights[stack] > 0).sort((a, b) => this.weights[b] - this.weights[a]).slice(0, 100);
     this.rows.replaceChildren(tableOf([this.byCount ? "#Blocks" : "#Bytes", "#Share", "Call stack"], stacks.map(stack => [
       this.byCount ? countText(this.weights[stack]) : bytesText(this.weights[stack]), (100 * this.weights[stack] / this.root.weight).toFixed(1) + " %",
-      stackElement(trace, stack)])));
+      stackElement(trace, stack, 3)])));
   }
 }
 
@@ -154,11 +154,14 @@ function flameColour(name, isPale) {
   return `hsl(${12 + (hash >>> 0) % 42} ${68 + (hash >>> 8) % 20}% ${58 + (hash >>> 16) % 12}%)`;
 }
 
-// The first frame, and the others when asked for.
-export function stackElement(trace, stack) {
+// The first frames of a stack, and all of them when asked for: the innermost alone is often an allocator of the program's own.
+export function stackElement(trace, stack, shown = 1) {
   const lines = [];
   for (let i = trace.stack.first[stack]; i < trace.stack.first[stack + 1]; ++i) lines.push(frameText(trace.frames[trace.stack.frames[i]]));
-  if (lines.length < 2) return make("span", { class: "where" }, lines[0] ?? "no call stack was recorded");
-  return make("details", {}, make("summary", { class: "where" }, lines[0]),
-    make("ol", { start: 2 }, ...lines.slice(1).map(line => make("li", { class: "where" }, line))));
+  return linesElement(lines, shown);
+}
+export function linesElement(lines, shown) {
+  const first = lines.slice(0, shown).join(" ← ");
+  if (lines.length <= shown) return make("span", { class: "where" }, first || "no call stack was recorded");
+  return make("details", {}, make("summary", { class: "where" }, first), make("ol", {}, ...lines.map(line => make("li", { class: "where" }, line))));
 }

@@ -4,8 +4,8 @@ import { cursor } from "./blocks.js";
 import { fitText, hover, penFor } from "./canvas.js";
 import { colourOf } from "./colours.js";
 import { Series } from "./series.js";
-import { kDivided, kindOf } from "./trace.js";
-import { bytesText, countText, hexText, styleOf, timeText } from "./words.js";
+import { kDivided, streamTitle } from "./trace.js";
+import { bytesText, countText, styleOf, timeText } from "./words.js";
 
 const kPoolHeight = 46, kRangeHeight = 15, kStreamHeight = 16, kMarkHeight = 16, kGap = 6;
 const kRangesDeep = 8, kStreamsMost = 24, kPoolsMost = 8;
@@ -111,21 +111,24 @@ export class Lanes {
   drawMarks(pen, y, width) {
     const { ns, text } = this.trace.mark, { axis } = this.app;
     if (ns.length === 0) return y;
-    pen.fillStyle = styleOf("--strong");
-    let last = -1, room = 0;
-    const near = [];
+    const near = [], places = [];  // all that are shown, and those that have a pixel of their own
     for (let i = 0; i < ns.length; ++i) {
       if (ns[i] < axis.from || ns[i] > axis.to) continue;
-      const x = axis.x(ns[i], width);
       near.push(i);
-      if (x - last < 1) continue;
-      last = x;
-      pen.beginPath(); pen.moveTo(x, y + 2); pen.lineTo(x - 4, y + 10); pen.lineTo(x + 4, y + 10); pen.fill();
-      if (x < room) continue;
-      const label = fitText(pen, this.trace.texts[text[i]], Math.min(140, width - x - 8));
-      pen.save(); pen.fillStyle = styleOf("--soft"); pen.fillText(label, x + 6, y + 11); pen.restore();
-      room = x + 14 + pen.measureText(label).width;
+      const x = axis.x(ns[i], width);
+      if (places.length === 0 || x - places.at(-1).x >= 1) places.push({ x, text: this.trace.texts[text[i]] });
     }
+    pen.fillStyle = styleOf("--strong");
+    places.forEach(({ x }, i) => {
+      const isCrowded = (i > 0 && x - places[i - 1].x < 10) || (places[i + 1]?.x ?? Infinity) - x < 10;
+      if (isCrowded) return pen.fillRect(x, y + 2, 1, 9);
+      pen.beginPath(); pen.moveTo(x, y + 2); pen.lineTo(x - 4, y + 10); pen.lineTo(x + 4, y + 10); pen.fill();
+    });
+    pen.fillStyle = styleOf("--soft");
+    places.forEach(({ x, text }, i) => {
+      const room = Math.min((places[i + 1]?.x ?? width) - x - 14, 140);
+      if (room >= 16) pen.fillText(fitText(pen, text, room), x + 6, y + 11);
+    });
     this.drawn.push({ top: y, bottom: y + kMarkHeight, tip: x => near.filter(i => Math.abs(axis.x(ns[i], width) - x) < 6).slice(0, 8)
       .map(i => `mark '${this.trace.texts[text[i]]}' at ${timeText(ns[i])}`).join("\n") });
     return y + kMarkHeight;
@@ -156,7 +159,7 @@ export class Lanes {
 
   drawStream(pen, stream, y, width) {
     const { axis } = this.app, { from, to, op } = this.trace.work, middle = y + kStreamHeight / 2;
-    const title = stream.handle === 0 ? "default stream" : `stream ${hexText(stream.handle)}`;
+    const title = streamTitle(stream.handle);
     pen.strokeStyle = styleOf("--line");
     pen.beginPath(); pen.moveTo(0, middle); pen.lineTo(width, middle); pen.stroke();
     let last = -2, count = 0;

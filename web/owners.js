@@ -17,7 +17,7 @@ export function showOwners(place, app) {
       make("span", {}, bytesText(owner.peakBytes),
         make("div", { class: "bar", style: `width:${Math.max(1, 100 * owner.peakBytes / most)}%;background:${colourOf(owner.rank)}` })),
       bytesText(owner.endBytes), countText(owner.births),
-      ground.way === "stack" ? stackElement(trace, trace.life.bornStack[owner.first]) : "several"])),
+      ground.way === "stack" ? stackElement(trace, trace.life.bornStack[owner.first], 3) : "several"])),
     ground.order.length > kOwnersShown ? make("p", { class: "said" }, `and ${ground.order.length - kOwnersShown} more`) : "");
 }
 
@@ -27,5 +27,5 @@ export function showGrowth(place, app) {
   place.replaceChildren(tableOf(["What", "Mark", "#Rises", "#First", "#Last", "Allocated by"], growth.map(line => [
     line.kind + (line.neverStops ? ", never stops" : ""), line.mark, `${line.rises} of ${line.marks}`,
     `${countText(line.firstCount)} (${bytesText(line.firstBytes)})`, `${countText(line.lastCount)} (${bytesText(line.lastBytes)})`,
-    stackElement(app.trace, line.stack)])));
+    stackElement(app.trace, line.stack, 3)])));
 }

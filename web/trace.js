@@ -32,6 +32,7 @@ function traceOf(buffer) {
 export const kCounts = 1;   // its bytes are device memory
 export const kDivided = 2;  // a pool took it, to hand it out in regions
 
+export function streamTitle(handle) { return handle === "0x0" ? "default stream" : `stream ${handle}`; }
 export function kindOf(trace, life) { return trace.kinds[trace.life.kind[life]]; }
 export function nameOf(trace, life) { return trace.texts[trace.life.name[life]]; }
 

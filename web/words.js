@@ -17,6 +17,12 @@ export function timeText(ns) {
   return size < 1e9 ? (ns / 1e6).toFixed(size < 1e8 ? 2 : 1) + " ms" : (ns / 1e9).toFixed(3) + " s";
 }
 
+// The same for a line of an axis that ends at `end` and has lines this far apart: no more digits than it takes to tell them apart.
+export function tickText(ns, apart, end) {
+  const [unit, name] = end >= 1e9 ? [1e9, "s"] : end >= 1e6 ? [1e6, "ms"] : end >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  return (ns / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(apart / unit) - 1e-9))) + " " + name;
+}
+
 export function countText(count) { return count.toLocaleString("en").replaceAll(",", "\u202f"); }
 export function hexText(address) { return "0x" + address.toString(16); }
 export function many(count, word) { return `${countText(count)} ${word}${count === 1 ? "" : "s"}`; }
@@ -48,4 +54,10 @@ export function roundStep(span, lines, isBytes) {
   return power * [1, 2, 5, 10].find(factor => factor * power >= rough);
 }
 
-export function styleOf(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+// Asked for thousands of times in a drawing, and the same until the next one.
+const styles = new Map();
+export function styleOf(name) {
+  if (!styles.has(name)) styles.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return styles.get(name);
+}
+export function forgetStyles() { styles.clear(); }

@@ -39,10 +39,11 @@ std::string page_around(const std::string& data) {
 
 std::string page_data(const inspect::History& history, const std::string& title,
                       const inspect::FrameFilter& filter, const std::vector<inspect::Finding>& findings,
-                      std::vector<std::string> notes) {
+                      std::vector<inspect::FailedCall> failed_calls, std::vector<std::string> notes) {
   inspect::Symbols symbols(history.info, filter);
   inspect::NamedStacks stacks(symbols);
-  return inspect::pack_page_data({history, title, findings, std::move(notes)}, stacks, symbols);
+  return inspect::pack_page_data({history, title, findings, std::move(failed_calls), std::move(notes)},
+                                 stacks, symbols);
 }
 
 std::optional<std::string> page_data(const std::string& path, const inspect::FrameFilter& filter,
@@ -54,10 +55,10 @@ std::optional<std::string> page_data(const std::string& path, const inspect::Fra
   auto reader = history ? inspect::Reader::open(*source, problem) : std::nullopt;
   if (!reader) return std::nullopt;
   const std::string title = fmt::format("{} (pid {})", path, history->info.pid);
-  if (history->info.imported) return page_data(*history, path, filter, {}, {});  // nothing to judge by
+  if (history->info.imported) return page_data(*history, path, filter, {}, {}, {});  // nothing to judge by
   CheckAnswer answer;
   const auto checker = look_through(*reader, {}, answer);
-  return page_data(*history, title, filter, checker->findings(), answer.notes);
+  return page_data(*history, title, filter, checker->findings(), checker->failed_calls(), answer.notes);
 }
 
 std::string page_with(const std::vector<std::string>& packed) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/check/failed_calls.h"
 #include "inspect/check/finding.h"
 #include "inspect/check/symbols.h"
 #include "inspect/export/history.h"
@@ -19,7 +20,7 @@ std::optional<std::string> page_data(const std::string& path, const inspect::Fra
 // The same of what is in memory already.
 std::string page_data(const inspect::History& history, const std::string& title,
                       const inspect::FrameFilter& filter, const std::vector<inspect::Finding>& findings,
-                      std::vector<std::string> notes);
+                      std::vector<inspect::FailedCall> failed_calls, std::vector<std::string> notes);
 
 // A page with these in it, each as page_data() made it.
 std::string page_with(const std::vector<std::string>& packed);

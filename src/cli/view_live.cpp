@@ -50,7 +50,8 @@ class Growing {
     const std::lock_guard lock(mutex_);
     const inspect::History& history = historian_.finish(reader_.info());
     judge(history.end_ns);
-    return page_data(history, fmt::format("pid {}", reader_.info().pid), filter_, findings_, {});
+    return page_data(history, fmt::format("pid {}", reader_.info().pid), filter_, findings_, failed_calls_,
+                     {});
   }
 
  private:
@@ -67,7 +68,9 @@ class Growing {
     CheckRequest request;
     if (!reader->info().ended) request.until_ns = end_ns - std::min(end_ns, kSettledNs);
     CheckAnswer answer;
-    findings_ = look_through(*reader, request, answer)->findings();
+    const auto checker = look_through(*reader, request, answer);
+    findings_ = checker->findings();
+    failed_calls_ = checker->failed_calls();
     // Of a long trace it takes a while: most of the time is for others.
     next_ns_ = os::monotonic_nanoseconds() + (os::monotonic_nanoseconds() - begun_ns) * 4;
   }
@@ -75,6 +78,7 @@ class Growing {
   std::mutex mutex_;
   inspect::Source source_;
   std::vector<inspect::Finding> findings_;
+  std::vector<inspect::FailedCall> failed_calls_;
   uint64_t next_ns_ = 0;  // when they are looked for again
   inspect::Reader reader_;
   inspect::Historian historian_;

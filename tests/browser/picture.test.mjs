@@ -5,6 +5,7 @@ import { Ground } from "../../web/ground.js";
 import { Picture } from "../../web/picture.js";
 import { Series } from "../../web/series.js";
 import { weigh } from "../../web/flame.js";
+import { tickText } from "../../web/words.js";
 
 function random(seed) { return () => { seed = Math.imul(seed ^ (seed >>> 15), 0x2c1b3c6d) + 0x9e3779b9 | 0; return ((seed ^ (seed >>> 13)) >>> 0) / 2 ** 32; }; }
 
@@ -83,4 +84,12 @@ test("flame graphs weigh what they say", () => {
     assert.equal(weigh(ground, axis, "all", true).count, inWindow.length);
     assert.equal(weigh(ground, axis, "peak", false).bytes, ground.peak);
   }
+});
+
+test("lines of the axis are told apart with as few digits as it takes", () => {
+  assert.equal(tickText(20e6, 10e6, 74e6), "20 ms");
+  assert.equal(tickText(18.2e6, 0.2e6, 19.2e6), "18.2 ms");
+  assert.equal(tickText(18.255e6, 1000, 18.26e6), "18.255 ms");
+  assert.equal(tickText(10e9, 10e9, 58e9), "10 s");
+  assert.equal(tickText(0, 5, 16), "0 ns");
 });

@@ -129,8 +129,10 @@ test("two runs are compared by stack", async () => {
   const { page, complaints } = await open(browser, pageOfAll("growth", "no_growth"));
   await page.click("#tab-difference");
   const difference = await text(page, "#panel-difference");
-  assert.match(difference, /\+\d+ KiB/);
+  assert.match(difference, /-\d+ KiB/, "from the first that was named to the second");
   assert.match(difference, /growth/);
+  await page.select("select[aria-label='Process']", "1");
+  assert.equal(await text(page, "#panel-difference"), difference, "whichever of the two is looked at");
   assert.equal(await page.$$eval("select[aria-label='Process'] option", options => options.length), 2);
   assert.deepEqual(complaints, []);
   await page.close();

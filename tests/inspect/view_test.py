@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """plat view: the page, where it is written, and what is refused."""
 import os
+import re
 
 import pytest
 
@@ -66,3 +67,18 @@ def test_an_old_page_survives_a_refusal(tmp_path):
     broken.write_bytes(b"no trace")
     assert run("view", "-o", page, broken).returncode == 2
     assert page.read_text() == "old"
+
+
+def test_handles_of_streams_are_exact(tmp_path):
+    page = tmp_path / "page.html"
+    assert run("view", "-o", page, record(tmp_path, "order_by_event")).returncode == 0
+    streams = data_of(page.read_text())[0]["streams"]
+    assert len(streams) == len(set(streams)) >= 2
+    assert all(re.fullmatch("0x[0-9a-f]+", stream) for stream in streams)
+
+
+def test_calls_that_failed_are_on_the_page(tmp_path):
+    page = tmp_path / "page.html"
+    assert run("view", "-o", page, record(tmp_path, "s14_free_twice")).returncode == 0
+    [call] = data_of(page.read_text())[0]["failedCalls"]
+    assert call.startswith("failed: aclrtFree returned ") and "MEM-Free-once" in call and "main" in call

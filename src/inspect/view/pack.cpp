@@ -39,7 +39,11 @@ class Packer {
   std::string pack() {
     add_lives();
     add_others();
-    Json json{{"process", process()}, {"findings", findings()}, {"notes", data_.notes}, {"growth", growth()}};
+    Json json{{"process", process()},
+              {"findings", findings()},
+              {"failedCalls", failed_calls()},
+              {"notes", data_.notes},
+              {"growth", growth()}};
     add_stacks();  // after all that name one
     Json& texts = json["texts"] = history_.texts.list();
     Json& threads = json["threads"] = Json::array();
@@ -47,7 +51,9 @@ class Packer {
       threads.push_back(texts.size());
       texts.push_back(thread_name(static_cast<uint32_t>(thread)));
     }
-    json["streams"] = streams_.list();
+    // As text: handles have more bits than a number of JavaScript holds.
+    Json& streams = json["streams"] = Json::array();
+    for (const uint64_t stream : streams_.list()) streams.push_back(fmt::format("{:#x}", stream));
     for (size_t kind = 0; kind < kKinds; ++kind) json["kinds"].push_back(name_of(static_cast<Kind>(kind)));
     for (const OpInfo& op : kOps) json["ops"].push_back(std::string(op.name));
     Json& frames = json["frames"] = Json::array();
@@ -185,6 +191,13 @@ class Packer {
                       {"ns", finding.site.time_ns},
                       {"lives", std::move(lives)}});
     }
+    return list;
+  }
+
+  Json failed_calls() {
+    Json list = Json::array();
+    for (const FailedCall& call : data_.failed_calls)
+      list.push_back(failed_call_text(to_json(call, symbols_), 6));
     return list;
   }
 

@@ -21,6 +21,7 @@ struct PageData {
   const History& history;
   std::string title;                     // which run this is, where there are several
   const std::vector<Finding>& findings;  // of plat check
+  std::vector<FailedCall> failed_calls;
   std::vector<std::string> notes;
 };
 
