@@ -61,7 +61,7 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyNotify(aclrtNotify notify);
 ACL_FUNC_VISIBILITY aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream);
 
 // Makes later work of the stream wait until the notify is set, and takes it: it is not set afterwards. After
-// timeout seconds (0, and 0xFFFFFFFF: never) the stream fails with 107020.
+// timeout seconds (0: never; 0xFFFFFFFF: as aclrtSetOpWaitTimeout says) the stream fails with 107020.
 ACL_FUNC_VISIBILITY aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream,
                                                      uint32_t timeout);
 

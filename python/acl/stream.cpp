@@ -54,6 +54,8 @@ void add_stream(Group& rt) {
          "What the stream does after a task failed: 0 goes on, 1 stops.");
   rt.def("stream_wait_event", Ret<aclrtStreamWaitEvent>::call, stream, "event"_a, ReleaseIfWanted(),
          "Makes later work of the stream wait for what the event recorded.");
+  rt.def("set_op_wait_timeout", Ret<aclrtSetOpWaitTimeout>::call, "timeout"_a, Release(),
+         "How long stream_wait_event waits from now on, in seconds (0: for ever).");
   rt.def("stream_wait_event_with_timeout", Ret<aclrtStreamWaitEventWithTimeout>::call, stream, "event"_a,
          "timeout"_a, Release(),
          "The same for at most so many seconds (0: for ever); the stream then fails.");

@@ -53,6 +53,7 @@ aclError aclrtReduceAsync(void* dst, const void* src, uint64_t count, aclrtReduc
     PLAT_TRY(want(src, "src"));
     if (reserve != nullptr) return fail(RuleId::ArgReserved, "reserve", "reserve is {}", fmt::ptr(reserve));
     if (!is_known(type)) return fail(RuleId::ArgEnum, "type", "type is {}", static_cast<int>(type));
+    if (stream != nullptr) PLAT_TRY(runtime.streams.any_stream(stream::id_of<stream::StreamId>(stream)));
     const bool known_kind =
         kind >= ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM && kind <= ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL;
     const bool too_long = kind == ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM && count > kLargestSum;
@@ -60,13 +61,14 @@ aclError aclrtReduceAsync(void* dst, const void* src, uint64_t count, aclrtReduc
       return fail(RuleId::ReduceArguments, known_kind ? "count" : "kind",
                   "count is {} bytes, kind is {}, type is {}", count, static_cast<int>(kind),
                   static_cast<int>(type));
-    for (const auto& [va, name] : {std::pair(va_of(dst), "dst"), std::pair(va_of(src), "src")})
-      if (!runtime.locator.is_device_address(va))
-        return fail(RuleId::ReduceArguments, name, "{:#x} is no device address", va.value);
     PLAT_ASSIGN(queue, acl::queue_of(runtime, stream));
+    PLAT_TRY(runtime.streams.find_stream(queue.stream));
     if (!copy::can_reduce(runtime.node.product(), kind, type))
       return fail(RuleId::ProductSupport, "type", "{} does not reduce elements of type {} by kind {}",
                   runtime.node.product().soc_name, static_cast<int>(type), static_cast<int>(kind));
+    for (const auto& [va, name] : {std::pair(va_of(dst), "dst"), std::pair(va_of(src), "src")})
+      if (!runtime.locator.is_device_address(va))
+        return fail(RuleId::ReduceArguments, name, "{:#x} is no device address", va.value);
     return queue.give([&mover = runtime.mover,
                        work = copy::Reduction{va_of(dst), va_of(src), count, kind, type},
                        device = queue.device]() { return copy::reduce(mover, work, device); });

@@ -155,7 +155,8 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return entry("aclrtStreamWaitEvent", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(event, "event"));
-    return runtime.streams.events().wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event));
+    stream::Events& events = runtime.streams.events();
+    return events.wait(stream::id_of<StreamId>(stream), stream::id_of<EventId>(event), events.wait_limit_s());
   });
 }
 
@@ -223,6 +224,15 @@ aclError aclrtGetStreamAvailableNum(uint32_t* streamCount) {
     PLAT_TRY(want(streamCount, "streamCount"));
     PLAT_ASSIGN(count, runtime.streams.available());
     *streamCount = count;
+    return {};
+  });
+}
+
+aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+  return entry("aclrtSetOpWaitTimeout", [&](Runtime& runtime) -> Result<> {
+    if (!device::has_wait_limit(runtime.node.product()))
+      return fail(RuleId::ProductSupport, "", "{} limits no waits", runtime.node.product().soc_name);
+    runtime.streams.events().set_wait_limit(timeout);
     return {};
   });
 }

@@ -55,6 +55,9 @@ constexpr bool has_managed_advice(const Product& product) {
   return has_managed_memory(product) || std::string_view(product.key) == "a3";
 }
 
+// A limit for all waits of streams for events.
+constexpr bool has_wait_limit(const Product& product) { return std::string_view(product.key) != "inference"; }
+
 // Process snapshots.
 constexpr bool has_snapshots(const Product& product) {
   return product.device_services && product.generation == rules::Generation::V2;

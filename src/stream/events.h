@@ -2,6 +2,7 @@
 // Events: all that a process has, and what is done with them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "base/result.h"
@@ -36,6 +37,9 @@ class Events {
   Result<> choose_record_flag(EventId id, uint32_t flag);
   Result<> reset(EventId id, StreamId stream);
   Result<> wait(StreamId stream, EventId id, int64_t timeout_s = 0);
+  // How long streams wait where nobody says for how long; 0: for ever.
+  void set_wait_limit(uint32_t seconds) { wait_limit_s_.store(seconds); }
+  uint32_t wait_limit_s() const { return wait_limit_s_.load(); }
   Result<> synchronize(EventId id, int32_t timeout_ms = -1);
 
   // The older query, which events of EventKind::Extended refuse, and the newer one.
@@ -57,6 +61,7 @@ class Events {
 
   Streams& streams_;
   Quota quota_;
+  std::atomic<uint32_t> wait_limit_s_{0};
   HandleTable<Event> table_{0x45};
 };
 

@@ -124,7 +124,7 @@ Result<> Notifies::wait(NotifyId id, bool counting, StreamId stream_id, const No
   if (notify->device() != stream->traits().device)
     return fail(RuleId::NotifyWaitHere, "stream", "the notify is of device {}, the stream of device {}",
                 notify->device(), stream->traits().device);
-  if (timeout_s == UINT32_MAX) timeout_s = 0;
+  if (timeout_s == UINT32_MAX) timeout_s = streams_.events().wait_limit_s();
   PLAT_TRY(stream->push(NotifyWaitStep{std::move(notify), awaited, timeout_s}));
   streams_.scheduler().drive();
   return {};

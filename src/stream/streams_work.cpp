@@ -131,6 +131,9 @@ Result<> Streams::set_failure_mode(StreamId id, uint64_t mode) {
   if (mode > static_cast<uint64_t>(FailureMode::Stop))
     return fail(RuleId::StreamFailureMode, "mode", "mode is {}", mode);
   PLAT_ASSIGN(stream, find_stream(id));
+  if ((stream->traits().flags & kDeviceOnly) != 0)
+    return fail(RuleId::StreamNoHostWork, "stream", "the stream was created with flags {:#x}",
+                stream->traits().flags);
   auto context = contexts_.find(stream->traits().context);
   if (!context) return fail(RuleId::StreamHandle, "stream", "the context is being destroyed");
   std::lock_guard lock(failure_mutex_);

@@ -246,6 +246,7 @@ TEST(Products, RefuseWhatTheyLack) {
     access.location.id = 1;
     EXPECT_BREAKS(aclrtMemSetAccess(m.va, 2_MiB, &access, 1));
   });
+  run({{"PLAT_PRODUCT", "inference"}}, [] { EXPECT_BREAKS(aclrtSetOpWaitTimeout(1)); });
   run({{"PLAT_PRODUCT", "200"}}, [] {
     void* va = nullptr;
     EXPECT_BREAKS(aclrtReserveMemAddress(&va, 2_MiB, 0, nullptr, 0));

@@ -124,6 +124,14 @@ RULE_KEPT(DeviceNumber, {"PLAT_DEVICE_NUMBERS", "ai_core=24,vector_core=48,l2=19
   EXPECT_EQ(value, 192 << 20);
 }
 
+TEST(DeviceInfo, TellsTheLinkOfThe950) {
+  run({{"PLAT_PRODUCT", "950"}}, [] {
+    int64_t value = 0;
+    EXPECT_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_HD_CONNECT_TYPE, &value));
+    EXPECT_EQ(value, ACL_HOST_DEVICE_CONNECT_TYPE_UB);
+  });
+}
+
 RULE_BROKEN(CapabilityDevice) {
   int64_t value = 0;
   EXPECT_BREAKS(aclGetDeviceCapability(2, ACL_DEVICE_INFO_L2_SIZE, &value));

@@ -186,6 +186,10 @@ RULE_BROKEN(NotifyWaitTimeout) {
   Device device;
   EXPECT_OK(aclrtWaitAndResetNotify(make_notify(), nullptr, 1));
   EXPECT_BREAKS(aclrtSynchronizeStream(nullptr));
+
+  EXPECT_OK(aclrtSetOpWaitTimeout(1));
+  EXPECT_OK(aclrtWaitAndResetNotify(make_notify(), nullptr, UINT32_MAX));
+  EXPECT_BREAKS(aclrtSynchronizeStream(nullptr));
 }
 RULE_KEPT(NotifyWaitTimeout) {
   Device device;

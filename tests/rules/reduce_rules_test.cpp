@@ -41,6 +41,24 @@ RULE_KEPT(ReduceArguments) {
   EXPECT_OK(aclrtSynchronizeStream(nullptr));
 }
 
+TEST(Reduce, LooksAtTheStreamThenTheNumbersThenTheContextThenTheMemory) {
+  run({}, [] {
+    float host[2] = {};
+    EXPECT_EQ(reduce(host, host, 8), 107002);
+    EXPECT_OK(aclrtSetDevice(0));
+    aclrtStream gone = nullptr;
+    EXPECT_OK(aclrtCreateStream(&gone));
+    EXPECT_OK(aclrtDestroyStream(gone));
+    EXPECT_EQ(aclrtReduceAsync(host, host, 0, kSum, ACL_FLOAT, gone, nullptr), 107017);
+    aclrtStream stream = nullptr;
+    EXPECT_OK(aclrtCreateStream(&stream));
+    aclrtContext other = nullptr;
+    EXPECT_OK(aclrtCreateContext(&other, 0));
+    EXPECT_EQ(aclrtReduceAsync(host, host, 0, kSum, ACL_FLOAT, stream, nullptr), 107000);
+    EXPECT_EQ(aclrtReduceAsync(host, host, 8, kSum, ACL_FLOAT, stream, nullptr), 107003);
+  });
+}
+
 RULE_BROKEN(PeerMap) {
   EXPECT_OK(aclrtSetDevice(1));
   EXPECT_OK(aclrtSetDevice(0));

@@ -147,11 +147,13 @@ RULE_BROKEN(StreamNoHostWork) {
     EXPECT_BREAKS(aclrtLaunchHostFunc(stream, nothing, nullptr));
     EXPECT_BREAKS(aclrtRecordEvent(make_event(), stream));
   }
+  EXPECT_BREAKS(aclrtSetStreamFailureMode(make_stream(ACL_STREAM_DEVICE_USE_ONLY), ACL_CONTINUE_ON_FAILURE));
 }
 RULE_KEPT(StreamNoHostWork) {
   Device device;
   EXPECT_OK(aclrtSynchronizeStream(make_stream(ACL_STREAM_PERSISTENT)));
   EXPECT_OK(aclrtLaunchHostFunc(make_stream(ACL_STREAM_HUGE), nothing, nullptr));
+  EXPECT_OK(aclrtSetStreamFailureMode(make_stream(ACL_STREAM_PERSISTENT), ACL_STOP_ON_FAILURE));
 }
 
 RULE_BROKEN(StreamDefault) {
@@ -199,6 +201,10 @@ RULE_BROKEN(StreamWaitTimeout) {
   aclrtStream stream = make_stream();
   EXPECT_OK(aclrtStreamWaitEventWithTimeout(stream, make_event(ACL_EVENT_SYNC), 1));
   EXPECT_BREAKS(aclrtSynchronizeStream(stream));
+
+  EXPECT_OK(aclrtSetOpWaitTimeout(1));
+  EXPECT_OK(aclrtStreamWaitEvent(stream, make_event(ACL_EVENT_SYNC)));
+  EXPECT_BREAKS(aclrtSynchronizeStream(stream));
 }
 RULE_KEPT(StreamWaitTimeout) {
   Device device;
@@ -207,6 +213,18 @@ RULE_KEPT(StreamWaitTimeout) {
   EXPECT_OK(aclrtStreamWaitEventWithTimeout(stream, event, 60));
   EXPECT_OK(aclrtRecordEvent(event, nullptr));
   EXPECT_OK(aclrtSynchronizeStream(stream));
+
+  // The limit counts for waits that are queued after it, and 0 takes it away.
+  Held before;
+  EXPECT_OK(aclrtSetOpWaitTimeout(1));
+  EXPECT_OK(aclrtSetOpWaitTimeout(0));
+  Held after;
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(before.stream, 1500), 507046);
+  EXPECT_FALSE(is_done(after.stream));
+  before.release();
+  after.release();
+  EXPECT_OK(aclrtSynchronizeStream(before.stream));
+  EXPECT_OK(aclrtSynchronizeStream(after.stream));
 }
 
 struct SelfWait {
