@@ -69,22 +69,11 @@ class RangeBins {
   [[gnu::always_inline]] Found look(const Block* blocks, uint32_t size, uint32_t own_looks,
                                     uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
-    uint32_t best = kNoBlock;
-    uint32_t least = kTooShort;  // what the best one leaves
-    auto search = [&](uint32_t list, uint32_t looks) {
-      for (uint32_t id = heads_[list]; id != kListEnd; id = blocks[id].free_next) {
-        const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
-        best = choose(left < least, id, best);
-        least = std::min(left, least);
-        if (left == 0 || --looks == 0) break;
-      }
-    };
-    search(bin, own_looks);
-    if (best != kNoBlock) return {best, bin};
+    const uint32_t own = tightest(blocks, heads_[bin], size, own_looks);
+    if (own != kNoBlock) return {own, bin};
     const uint32_t next = next_used(bin + 1);
     if (next == kNoBin) return {kNoBlock, kNoBin};
-    search(next, next_looks);
-    return {best, next};
+    return {tightest(blocks, heads_[next], size, next_looks), next};
   }
 
   // Walks every range, largest bins first, until `visit` says stop by returning false.
@@ -117,6 +106,19 @@ class RangeBins {
   // Without a branch, which nothing could predict.
   static uint32_t choose(bool first, uint32_t one, uint32_t other) {
     return other ^ ((one ^ other) & (0u - uint32_t{first}));
+  }
+  // The smallest range of at least `size` among the first `looks` of a list.
+  [[gnu::always_inline]] static uint32_t tightest(const Block* blocks, uint32_t id, uint32_t size,
+                                                  uint32_t looks) {
+    uint32_t best = kNoBlock;
+    uint32_t least = kTooShort;  // what the best one leaves
+    for (; id != kListEnd; id = blocks[id].free_next) {
+      const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
+      best = choose(left < least, id, best);
+      least = std::min(left, least);
+      if (left == 0 || --looks == 0) break;
+    }
+    return best;
   }
   void insert(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t head = heads_[bin];

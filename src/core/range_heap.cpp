@@ -7,13 +7,6 @@
 
 namespace plat::core {
 
-namespace {
-// How many ranges a search looks at in the bin of the request and in the first larger one that is not empty.
-constexpr uint32_t kOwnLooks = 8;
-constexpr uint32_t kNextLooks = 4;
-constexpr uint32_t kAllLooks = 0;
-}  // namespace
-
 RangeHeap::RangeHeap(uint32_t page)
     : page_(page), page_shift_(static_cast<uint32_t>(std::countr_zero(page))) {}
 
@@ -216,94 +209,6 @@ void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
   block.domain = domain;
   block.batch = batch;
   file_free(id);
-}
-
-uint32_t RangeHeap::allocate_idle(uint32_t size) {
-  if (!blocks_.has_room()) [[unlikely]]
-    return allocate(size, 1, 0);
-  Block* const blocks = blocks_.records();
-  RangeBins& bins = idle_.bins;
-  const RangeBins::Found found = bins.look(blocks, size, kOwnLooks, kNextLooks);
-  const uint32_t id = found.id;
-  if (id == kNoBlock) [[unlikely]]
-    return allocate(size, 1, 0);
-  Block& block = blocks[id];
-  const uint32_t start = block.start;
-  const uint32_t rest = block.size - size;
-  idle_.granules -= size;
-  count_movable(whole_pages(start + size, rest) - whole_pages(start, size + rest));
-  if (rest == 0) {
-    bins.unlink(blocks, id, found.bin);
-    block.state = BlockState::kLive;
-    return id;
-  }
-  const uint32_t upper = blocks_.create();
-  Block& high = blocks[upper];
-  const uint32_t next = block.next;
-  high.start = start + size;
-  high.size = rest;
-  high.prev = id;
-  high.next = next;
-  high.batch = 0;
-  high.state = BlockState::kFree;
-  high.domain = 0;
-  blocks[next].prev = upper;
-  block.next = upper;
-  block.size = size;
-  block.state = BlockState::kLive;
-  bins.inherit(blocks, id, found.bin, upper);
-  return id;
-}
-
-void RangeHeap::release_idle(uint32_t id) {
-  Block* const blocks = blocks_.records();
-  RangeBins& bins = idle_.bins;
-  Block& block = blocks[id];
-  assert(block.state == BlockState::kLive);
-  const uint32_t prev = block.prev;
-  const uint32_t next = block.next;
-  uint32_t size = block.size;
-  idle_.granules += size;
-  Block& after = blocks[next];
-  uint32_t separate = 0;  // whole pages that its neighbours have by themselves
-  if (prev != kNoBlock && blocks[prev].is_idle()) {
-    Block& before = blocks[prev];
-    const uint32_t bin = RangeBins::bin_of(before.size);
-    separate = whole_pages(before.start, before.size);
-    size += before.size;
-    blocks_.recycle(id);
-    uint32_t beyond = next;
-    if (after.is_idle()) {
-      separate += whole_pages(after.start, after.size);
-      bins.unlink(blocks, next, RangeBins::bin_of(after.size));
-      size += after.size;
-      beyond = after.next;
-      blocks_.recycle(next);
-    }
-    before.size = size;
-    before.next = beyond;
-    blocks[beyond].prev = prev;
-    bins.refile(blocks, prev, bin);
-    count_movable(whole_pages(before.start, size) - separate);
-    return;
-  }
-  block.batch = 0;
-  block.state = BlockState::kFree;
-  block.domain = 0;
-  if (after.is_idle()) {
-    separate = whole_pages(after.start, after.size);
-    const uint32_t bin = RangeBins::bin_of(after.size);
-    size += after.size;
-    block.size = size;
-    const uint32_t beyond = after.next;
-    block.next = beyond;
-    blocks[beyond].prev = id;
-    bins.inherit(blocks, next, bin, id);
-    blocks_.recycle(next);
-  } else {
-    bins.insert(blocks, id);
-  }
-  count_movable(whole_pages(block.start, size) - separate);
 }
 
 bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {

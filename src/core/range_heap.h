@@ -68,7 +68,8 @@ class RangeHeap {
   // or of nobody; kNoBlock when none fits.
   uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain);
   void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
-  // allocate(size, 1, 0) and release(id), which most programs do and nothing else, in few instructions.
+  // allocate(size, 1, 0) and release(id), which most programs do and nothing else, in few instructions:
+  // range_heap_idle.h has them, in line.
   uint32_t allocate_idle(uint32_t size);
   void release_idle(uint32_t id);
 
@@ -161,6 +162,11 @@ class RangeHeap {
   void consider_extent(uint32_t leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
                        const RangeWish& wish) const;
 
+  // How many ranges a search looks at in the bin of the request and in the first larger one that is not
+  // empty.
+  static constexpr uint32_t kOwnLooks = 8;
+  static constexpr uint32_t kNextLooks = 4;
+  static constexpr uint32_t kAllLooks = 0;
   // What one request may look at. Among many blocks of many sizes, sparing pages block by block also leaves
   // more remainders than the best fit does.
   static constexpr uint32_t kFewRecords = 1024;

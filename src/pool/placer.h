@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/range_heap_idle.h"
 #include "pool/block_shape.h"
 #include "pool/caches.h"
 #include "pool/fast_path_switch.h"
@@ -59,7 +60,7 @@ class Placer {
 };
 
 // In line: every large block of most programs comes this way.
-inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
+[[gnu::always_inline]] inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
   if (bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
   const uint16_t domain = streams_.domain_of(stream);
   if (!Streams::is_domain(domain) || backing_.is_full()) return false;
@@ -67,14 +68,16 @@ inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** add
   Zone& zone = ready.own_zone != nullptr && ready.key == caches_.key() && bytes <= kMostOfThread
                    ? *ready.own_zone
                    : zones_.large();
-  std::unique_lock guard(zone.lock(), std::try_to_lock);
-  if (!guard || zone.is_asleep()) return false;
-  core::RangeHeap& heap = zone.heap();
   const uint32_t granules = shape_.granules_of(bytes);
-  const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
-  if (block == core::kNoBlock) return false;
-  *address = zone.open(block, bytes);
-  guard.unlock();
+  if (!zone.lock().try_lock()) return false;
+  {
+    const std::lock_guard guard(zone.lock(), std::adopt_lock);
+    if (zone.is_asleep()) return false;
+    core::RangeHeap& heap = zone.heap();
+    const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
+    if (block == core::kNoBlock) return false;
+    *address = zone.open(block, bytes);
+  }
   zones_.note_peak();
   return true;
 }

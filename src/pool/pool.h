@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/range_heap_idle.h"
 #include "pool/backing.h"
 #include "pool/block_shape.h"
 #include "pool/caches.h"
@@ -43,7 +44,7 @@ class Pool final : private SpaceWatcher {
   // What is left of a free once tools have heard of it.
   plat_pool_status release_unheard(Space& space, void* address, plat_stream stream);
   // Large blocks with nothing out of the ordinary. False, and nothing happened, when anything is.
-  bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address) {
+  [[gnu::always_inline]] bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address) {
     return placer_.place_at_once(bytes, stream, address);
   }
   bool release_at_once(void* address, plat_stream stream);
@@ -118,7 +119,7 @@ class Pool final : private SpaceWatcher {
   bool closed_ = false;
 };
 
-inline bool Pool::release_at_once(void* address, plat_stream stream) {
+[[gnu::always_inline]] inline bool Pool::release_at_once(void* address, plat_stream stream) {
   Space* space = fast_.home();
   if (space == nullptr || !space->contains(address)) {
     space = index_.find(address);

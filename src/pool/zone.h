@@ -58,7 +58,8 @@ class Zone {
     const core::Block& record = heap_.block(block);
     Space& space = space_of(record.start);
     char* const address = space.address_of(record.start);
-    if (spans_ == nullptr) space.starts.put(space.offset_of(address), block);
+    if (spans_ == nullptr) [[likely]]
+      space.starts.put(space.offset_of(address), block);
     set_asked(block, asked);
     count(record.size);
     ++live_blocks_;
@@ -66,7 +67,8 @@ class Zone {
   }
   void close(Space& space, uint32_t block) {
     const core::Block& record = heap_.block(block);
-    if (spans_ == nullptr) space.starts.drop(space.offset_of(space.address_of(record.start)), block);
+    if (spans_ == nullptr) [[likely]]
+      space.starts.drop(space.offset_of(space.address_of(record.start)), block);
     count(uint64_t{0} - record.size);
     --live_blocks_;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap against a map of bytes: what it hands out, what it says is backed, and what it says could move.
-#include "core/range_heap.h"
+#include "core/range_heap_idle.h"
 
 #include <gtest/gtest.h>
 
