@@ -134,9 +134,9 @@ class Ledger {
   void drop_whitelist_locked(uint32_t& head);
 
   // IPC keys, under the lock.
-  IpcRecord& ipc(uint32_t index) { return ipc_[index]; }
-  std::optional<uint32_t> free_ipc_locked() const;
-  void drop_ipc_locked(uint32_t index);
+  IpcRecord& ipc(KeyId key) { return ipc_[key.value]; }
+  std::optional<KeyId> free_ipc_locked() const;
+  void drop_ipc_locked(KeyId key);
 
   // Compares everything derived with the ground truth; the first difference, or "". For tests and `plat info
   // --verify`.

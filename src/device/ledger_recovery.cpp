@@ -213,7 +213,7 @@ void Ledger::drop_keys_of_locked(const std::vector<uint64_t>& exporters) {
   for (uint32_t key = 0; key < kIpcKeys; ++key)
     if (ipc_[key].secret.load(std::memory_order_acquire) != 0 &&
         std::find(exporters.begin(), exporters.end(), ipc_[key].exporter) != exporters.end())
-      drop_ipc_locked(key);
+      drop_ipc_locked(KeyId(key));
 }
 
 void Ledger::look_after_file() {

@@ -61,16 +61,16 @@ void Ledger::drop_whitelist_locked(uint32_t& head) {
   }
 }
 
-std::optional<uint32_t> Ledger::free_ipc_locked() const {
+std::optional<KeyId> Ledger::free_ipc_locked() const {
   for (uint32_t key = 0; key < kIpcKeys; ++key)
-    if (ipc_[key].secret.load(std::memory_order_relaxed) == 0) return key;
+    if (ipc_[key].secret.load(std::memory_order_relaxed) == 0) return KeyId(key);
   return std::nullopt;
 }
 
-void Ledger::drop_ipc_locked(uint32_t index) {
-  ipc_[index].secret.store(0, std::memory_order_release);
+void Ledger::drop_ipc_locked(KeyId key) {
+  ipc(key).secret.store(0, std::memory_order_release);
   crash_point("ipc-dropped");
-  drop_whitelist_locked(ipc_[index].whitelist);
+  drop_whitelist_locked(ipc(key).whitelist);
 }
 
 }  // namespace plat::device

@@ -40,9 +40,9 @@ std::string key_text(uint64_t device, uint64_t index, uint64_t secret) {
 }
 
 // Under the ledger's lock. Nothing when the key is closed, or its block is no longer the exporter's.
-IpcRecord* find_key(Ledger& ledger, uint32_t index, uint64_t secret) {
-  if (index >= device::kIpcKeys) return nullptr;
-  IpcRecord& record = ledger.ipc(index);
+IpcRecord* find_key(Ledger& ledger, device::KeyId id, uint64_t secret) {
+  if (id.value >= device::kIpcKeys) return nullptr;
+  IpcRecord& record = ledger.ipc(id);
   const bool live = secret != 0 && record.secret.load(std::memory_order_acquire) == secret;
   return live && (record.flags & kClosed) == 0 ? &record : nullptr;
 }
@@ -57,7 +57,7 @@ std::optional<Ipc::Parsed> Ipc::parse(const std::string& key) {
   const auto secret = hex(text.substr(kSecretAt, kSecretEnd - kSecretAt));
   // Numbers can be written in several ways, a key in one: a process knows its keys by their text.
   if (!device || !index || !secret || key_text(*device, *index, *secret) != key) return std::nullopt;
-  return Parsed{static_cast<uint32_t>(*device), static_cast<uint32_t>(*index), *secret};
+  return Parsed{static_cast<uint32_t>(*device), device::KeyId(static_cast<uint32_t>(*index)), *secret};
 }
 
 // Which memory a range is, if a key can stand for it. mutex_ is held, and the Vmm kept still.
@@ -105,14 +105,14 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
   Ledger& ledger = range.bank->ledger();
   const uint32_t device = range.bank->device_number();
   const uint64_t random = secret(vmm_.node()) | 1;
-  uint32_t index = 0;
+  device::KeyId id;
   {
     const Ledger::Lock ledger_lock(ledger);
     const auto free_key = ledger.free_ipc_locked();
     if (!free_key)
       return fail(RuleId::IpcFull, "key", "device {} has {} live keys", device, device::kIpcKeys);
-    index = *free_key;
-    IpcRecord& record = ledger.ipc(index);
+    id = *free_key;
+    IpcRecord& record = ledger.ipc(id);
     record.exporter = ledger.incarnation();
     record.offset_bytes = range.offset;
     record.size_bytes = size_bytes;
@@ -123,8 +123,8 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
     device::crash_point("ipc-record");
     record.secret.store(random, std::memory_order_release);
   }
-  std::string key = key_text(device, index, random);
-  exports_[key] = Exported{range.bank, index, start, range.block_start};
+  std::string key = key_text(device, id.value, random);
+  exports_[key] = Exported{range.bank, id, start, range.block_start};
   export_count_.store(exports_.size(), std::memory_order_release);
   return key;
 }
@@ -136,7 +136,7 @@ Result<> Ipc::allow(const std::string& key, std::span<const int32_t> pids) {
   PLAT_ASSIGN(bank, vmm_.node().bank(parsed->device));
   Ledger& ledger = bank->ledger();
   const Ledger::Lock lock(ledger);
-  IpcRecord* record = find_key(ledger, parsed->index, parsed->secret);
+  IpcRecord* record = find_key(ledger, parsed->id, parsed->secret);
   if (record == nullptr) return unknown(key);
   if (record->exporter != ledger.incarnation())
     return fail(RuleId::IpcNotExporter, "key", "another process exported this key");
@@ -171,7 +171,7 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
   uint64_t pages = 0;
   {
     const Ledger::Lock ledger_lock(ledger);
-    const IpcRecord* record = find_key(ledger, parsed.index, parsed.secret);
+    const IpcRecord* record = find_key(ledger, parsed.id, parsed.secret);
     if (record == nullptr) return unknown(key);
     const device::HandleRecord& handle = ledger.record(record->handle);
     if (handle.state.load(std::memory_order_acquire) != device::HandleState::Allocated ||
@@ -247,7 +247,7 @@ Result<> Ipc::set_link(const std::string& key, uint64_t link) {
   if (exports_.contains(key) || imports_.contains(key)) return {};
   {
     const Ledger::Lock ledger_lock(bank->ledger());
-    if (find_key(bank->ledger(), parsed->index, parsed->secret) == nullptr) return unknown(key);
+    if (find_key(bank->ledger(), parsed->id, parsed->secret) == nullptr) return unknown(key);
   }
   linked_.insert(key);
   return {};
@@ -260,7 +260,7 @@ Result<> Ipc::close(const std::string& key) {
     Ledger& ledger = exported->second.bank->ledger();
     {
       const Ledger::Lock ledger_lock(ledger);
-      ledger.drop_ipc_locked(exported->second.index);
+      ledger.drop_ipc_locked(exported->second.id);
     }
     exports_.erase(exported);
     export_count_.store(exports_.size(), std::memory_order_release);
@@ -284,7 +284,7 @@ void Ipc::release_device(uint32_t bank) {
       continue;
     }
     const Ledger::Lock ledger_lock(exported.bank->ledger());
-    exported.bank->ledger().drop_ipc_locked(exported.index);
+    exported.bank->ledger().drop_ipc_locked(exported.id);
     at = exports_.erase(at);
   }
   export_count_.store(exports_.size(), std::memory_order_release);
@@ -309,21 +309,21 @@ Result<> Ipc::free_block(Va block_start, const std::function<Result<>(Importers)
     for (const std::string& key : keys) {
       const Exported& exported = exports_.at(key);
       const Ledger::Lock ledger_lock(exported.bank->ledger());
-      change(exported.bank->ledger(), exported.index);
+      change(exported.bank->ledger(), exported.id);
     }
   };
   Importers importers = Importers::None;
-  for_each_record([&](Ledger& ledger, uint32_t index) {
-    ledger.ipc(index).flags |= kClosed;
-    if (ledger.held_by_others_locked(ledger.ipc(index).handle)) importers = Importers::Some;
+  for_each_record([&](Ledger& ledger, device::KeyId key) {
+    ledger.ipc(key).flags |= kClosed;
+    if (ledger.held_by_others_locked(ledger.ipc(key).handle)) importers = Importers::Some;
   });
   // mutex_ is held on: another thread that gets the same address cannot export it before the old keys are
   // gone.
   if (auto freed = free(importers); !freed) {
-    for_each_record([](Ledger& ledger, uint32_t index) { ledger.ipc(index).flags &= ~kClosed; });
+    for_each_record([](Ledger& ledger, device::KeyId key) { ledger.ipc(key).flags &= ~kClosed; });
     return freed;
   }
-  for_each_record([](Ledger& ledger, uint32_t index) { ledger.drop_ipc_locked(index); });
+  for_each_record([](Ledger& ledger, device::KeyId key) { ledger.drop_ipc_locked(key); });
   for (const std::string& key : keys) exports_.erase(key);
   export_count_.store(exports_.size(), std::memory_order_release);
   return {};

@@ -44,12 +44,13 @@ class Ipc {
 
  private:
   struct Parsed {
-    uint32_t device, index;
+    uint32_t device;
+    plat::device::KeyId id;
     uint64_t secret;
   };
   struct Exported {
     device::Bank* bank;
-    uint32_t index;
+    device::KeyId id;
     Va start;
     Va block_start;  // of aclrtMalloc; 0 for a mapping
   };
