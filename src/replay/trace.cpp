@@ -25,15 +25,21 @@ std::string_view next_field(std::string_view& line) {
   return trim(field);
 }
 
+// Takes the first line out of the content.
+std::string_view next_line(std::string_view& content) {
+  const size_t end = content.find('\n');
+  const std::string_view line = content.substr(0, end);
+  content = end == std::string_view::npos ? std::string_view{} : content.substr(end + 1);
+  return line;
+}
+
 constexpr std::string_view kColumns = "op,id,size,stream,time";
 
 // Lines with these columns; the first may be their names.
 bool parse_csv(std::string_view content, Builder& builder, std::string& why) {
   uint32_t number = 0;
   while (!content.empty()) {
-    const size_t end = content.find('\n');
-    std::string_view line = content.substr(0, end);
-    content = end == std::string_view::npos ? std::string_view{} : content.substr(end + 1);
+    std::string_view line = next_line(content);
     builder.at_line(++number);
     if (trim(line).empty() || line.front() == '#' || (number == 1 && trim(line) == kColumns)) continue;
     const std::string_view op = next_field(line);
@@ -59,9 +65,7 @@ bool parse_rmm(std::string_view content, Builder& builder, std::string& why) {
   bool header = false;
   uint32_t number = 0;
   while (!content.empty()) {
-    const size_t end = content.find('\n');
-    std::string_view line = content.substr(0, end);
-    content = end == std::string_view::npos ? std::string_view{} : content.substr(end + 1);
+    std::string_view line = next_line(content);
     builder.at_line(++number);
     if (line.find("Action") != std::string_view::npos) {
       header = true;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "play.h"
 #include "support/vmm_play.h"
 
 using namespace plat;
@@ -34,18 +35,10 @@ test::VmmModel::Settings settings() {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  setenv("PLAT_NODE", "private", 1);
-  setenv("PLAT_DEVICES", "3", 1);
-  setenv("PLAT_CAPACITY", "1088MiB", 1);
-  setenv("PLAT_HOST_CAPACITY", "16MiB", 1);
-  setenv("PLAT_LOG", "off", 0);
+  fuzz::use_machine("3", "1088MiB", "16MiB");
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Each script takes down what it built, so the next one starts from nothing.
-  test::Player player(settings());
-  if (player.play({data, std::min(size, kMostRecords * test::kRecordBytes)})) return 0;
-  std::fprintf(stderr, "%s\nthe last calls:\n%s", player.difference().c_str(), player.history().c_str());
-  std::abort();
+  return fuzz::play(test::Player(settings()), data, size, kMostRecords * test::kRecordBytes);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "play.h"
 #include "support/object_play.h"
 
 using namespace plat;
@@ -17,19 +18,14 @@ constexpr size_t kMostRecords = 2000;
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  setenv("PLAT_NODE", "private", 1);
-  setenv("PLAT_DEVICES", "2", 1);
-  setenv("PLAT_CAPACITY", "64MiB", 1);
-  setenv("PLAT_HOST_CAPACITY", "256MiB", 1);
-  setenv("PLAT_LOG", "off", 0);
+  fuzz::use_machine("2", "64MiB", "256MiB");
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const char* product = std::getenv("PLAT_PRODUCT");
   const bool is_rc = product != nullptr && std::strcmp(product, "200i-a2-rc") == 0;
-  test::ObjectPlayer player(is_rc ? test::ObjectPlayer::Machine::Rc : test::ObjectPlayer::Machine::A2);
-  if (player.play({data, std::min(size, kMostRecords * test::kRecordBytes)})) return 0;
-  std::fprintf(stderr, "%s\nthe last calls:\n%s", player.difference().c_str(), player.history().c_str());
-  std::abort();
+  return fuzz::play(
+      test::ObjectPlayer(is_rc ? test::ObjectPlayer::Machine::Rc : test::ObjectPlayer::Machine::A2), data,
+      size, kMostRecords * test::kRecordBytes);
 }
