@@ -10,14 +10,11 @@ namespace {
 // The default stream of a device, under a number that no handle has.
 uint64_t default_stream(int32_t device) { return ~uint64_t{0} - static_cast<uint32_t>(device); }
 
-// What a wait returns whose time has run out; the interface has no names for them.
-constexpr int kStreamTimeout = 507046;
-constexpr int kEventTimeout = 507047;
-
 // Whether a wait or a question ended with "it is done". A wait that reports the failure of a task is over
 // too.
 bool is_complete(const Event& event) {
-  if (event.result == kStreamTimeout || event.result == kEventTimeout) return false;
+  if (event.result == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT || event.result == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT)
+    return false;
   switch (event.op) {
     case Op::aclrtStreamQuery:
       return event.succeeded() && event.status() == ACL_STREAM_STATUS_COMPLETE;
