@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
-COMMENTS = {".h": "//", ".hpp": "//", ".c": "//", ".cpp": "//", ".inc": "//", ".py": "#", ".sh": "#", ".cmake": "#"}
+COMMENTS = {".h": "//", ".hpp": "//", ".c": "//", ".cpp": "//", ".inc": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".js": "//", ".mjs": "//"}
 # Files that are data of a test, where a line more would be another test.
 EXCEPT = ("tests/traces/", "tests/fuzz/corpus/")
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: one trace at a time, one axis for all its pictures.
 
 import { Axis } from "./axis.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time that is shown: one axis for all pictures, moved by wheel, drag, touch and keys.
 
 export class Axis {

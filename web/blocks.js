@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks over time: what lived, stacked by owner.
 
 import { hover, penFor } from "./canvas.js";

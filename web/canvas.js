@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Canvases that fit their place, and what appears when one points at them.
 
 import { make } from "./words.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Colours of owners: 137.5 degrees from one to the next, so neighbours in the list never look alike.
 
 function channel(n, hue, saturation, light) {

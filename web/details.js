@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything about the block that was clicked.
 
 import { stackElement } from "./flame.js";

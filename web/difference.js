@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs side by side: what grew from the first to the one that is shown, or to the second, by call stack.
 
 import { linesElement } from "./flame.js";

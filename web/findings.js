@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plat check found, and the way from there to the block.
 
 import { make, many, timeText } from "./words.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flame graphs: whose memory it is, by call stack, the outermost frame on top.
 
 import { fitText, hover, penFor } from "./canvas.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ground is what one picture is about: some of the lives of a trace, one stacked on the other by owner.
 
 import { Series } from "./series.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What else happened, on the same axis: how full pools were, ranges and marks of the program, work on streams.
 
 import { cursor } from "./blocks.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Of a program that runs: the server says when there is more, and we fetch it all. Only in the page that plat view --live serves,
 // before the other scripts.
 

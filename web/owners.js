@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who held memory at the peak, and what came most often.
 
 import { colourOf } from "./colours.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which life each pixel of a stacked picture shows.
 //
 // A column shows the moment at which there was most in its time, so a peak is never lost, however far out one is. Only lives that

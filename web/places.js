@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The map of addresses at the chosen moment. Memory lies in few places of an enormous space: what is far apart is drawn as islands,
 // each cut into lines like a text.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A number of bytes over time, and where it was highest in any window: asked for every column of every picture.
 
 const kFan = 64;

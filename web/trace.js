@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of one process: columns of numbers, as the command has packed them (src/inspect/view/pack.h).
 
 const kTypes = { u8: Uint8Array, u16: Uint16Array, i16: Int16Array, u32: Uint32Array, f64: Float64Array };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words, numbers and elements.
 
 const kUnits = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];

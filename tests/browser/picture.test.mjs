@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories: what the picture shows in a column is what a plain list of live blocks gives at that moment.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page in a real browser: it loads, zooms, is clicked, finds the planted leak, and says nothing on the console.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
