@@ -24,6 +24,7 @@
 #include "support/directory.h"
 #include "support/machine.h"
 #include "support/peer.h"
+#include "support/thread_state.h"
 
 namespace plat::test {
 namespace {
@@ -216,6 +217,11 @@ std::vector<int> numbers_of(const std::string& path) {
 TEST(Files, NumberOfTheControlFileMayBeReused) {
   in_child([] {
     const Machine machine;
+    const Directory directory;
+    const std::string log = std::string(directory.path()) + "/log";
+    unsetenv("PLAT_DIR");
+    setenv("PLAT_LOG", "warning", 1);
+    setenv("PLAT_LOG_FILE", log.c_str(), 1);
     EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     char path[] = "/tmp/plat-test-XXXXXX";
     const int own = mkstemp(path);
@@ -226,13 +232,16 @@ TEST(Files, NumberOfTheControlFileMayBeReused) {
     const int other = open(machine.control_file().c_str(), O_RDWR | O_CLOEXEC);
     EXPECT_EQ(os::try_lock_byte(other, device::kDeviceLockByte), 0);
     std::atomic<bool> is_free{false};
+    std::atomic<bool> is_done{false};
     std::thread change([&] {
       EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
       EXPECT_NE(allocate(2_MiB), nullptr) << aclGetRecentErrMsg();
       EXPECT_TRUE(is_free) << "a change while another held the lock";
+      is_done = true;
     });
-    // Long enough for a change that waits for nobody. Should it be later than that, nothing is found.
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    // Until it says that it waits, which it does after a second.
+    while (!is_done && os::read_small_file(log).value_or("").find("waiting") == std::string::npos)
+      sched_yield();
     is_free = true;
     EXPECT_EQ(os::unlock_byte(other, device::kDeviceLockByte), 0);
     change.join();
@@ -377,14 +386,6 @@ TEST(Files, RunningMachineGivesItsProductAndCapacity) {
   });
 }
 
-// The state letter of a process, as in /proc/<pid>/stat.
-char state_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const size_t name_end = text.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= text.size() ? 'X' : text[name_end + 2];
-}
-
 // Standard error becomes a pipe that is full and that nobody reads.
 void block_standard_error() {
   int ends[2];
@@ -421,7 +422,7 @@ TEST(Files, WarningThatNobodyReadsKeepsNoLock) {
       channel.send(0);
     });
     importer.channel().receive();
-    while (state_of(importer.pid()) != 'S') sched_yield();
+    while (test::state_of(importer.pid()) != 'S') sched_yield();
     EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     EXPECT_NE(allocate(4_MiB), nullptr);
     EXPECT_EQ(used_bytes(), 6_MiB);

@@ -21,6 +21,7 @@
 #include "device/ledger_layout.h"
 #include "support/machine.h"
 #include "support/peer.h"
+#include "support/thread_state.h"
 
 namespace plat::test {
 namespace {
@@ -343,7 +344,8 @@ TEST(Lifecycle, MainThreadMayEndBeforeTheOthers) {
     });
     peer.channel().receive();
     EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    usleep(20000);  // whether it has ended by now or not, the answer must be the same
+    EXPECT_EQ(used_bytes(), 4_MiB);
+    while (test::state_of(peer.pid()) != 'Z') sched_yield();
     EXPECT_EQ(used_bytes(), 4_MiB);
   });
 }

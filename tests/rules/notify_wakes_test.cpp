@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host threads that wait for streams which wait for another process: one of them listens for it in place of
 // the library's thread. However they come and go, nobody is forgotten.
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -9,6 +11,7 @@
 
 #include "rules/stream_fixture.h"
 #include "support/peer.h"
+#include "support/thread_state.h"
 
 namespace plat::rule_test {
 namespace {
@@ -89,15 +92,14 @@ TEST(NotifyWakes, AThreadIsToldOfAnAbort) {
     aclrtNotify notify = make_notify(key);
     aclrtStream stream = make_stream();
     EXPECT_OK(aclrtWaitAndResetNotify(notify, stream, 0));
-    std::atomic<bool> begun{false};
+    std::atomic<pid_t> begun{0};
     std::thread waiter([&] {
       EXPECT_OK(aclrtSetDevice(0));
-      begun = true;
+      begun = gettid();
       const aclError code = aclrtSynchronizeStream(stream);
       EXPECT_TRUE(code == 107023 || code == 0) << code;  // 0: it came too late to wait
     });
-    while (!begun) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it sleeps by then, most likely
+    while (begun == 0 || test::state_of(getpid(), begun) != 'S') std::this_thread::yield();
     EXPECT_OK(aclrtStreamAbort(stream));
     waiter.join();
   });
