@@ -51,7 +51,6 @@ void History::allocated(Va start) {
 }
 
 void History::freed(Va start, uint64_t size_bytes, const char* how, uint64_t extra_bytes) {
-  os::Stack stack = stacks_ ? walk() : os::Stack{};
   const std::lock_guard lock(mutex_);
   const Death death{start, size_bytes, extra_bytes, how, free_count_, this_thread()};
   if (deaths_.size() < kRemembered)
@@ -60,10 +59,14 @@ void History::freed(Va start, uint64_t size_bytes, const char* how, uint64_t ext
     deaths_[free_count_ % kRemembered] = death;
   free_count_ += 1;
   if (!stacks_) return;
-  if (dead_stacks_.size() > kRemembered) dead_stacks_.clear();
-  auto& both = dead_stacks_[start.value];
-  if (auto birth = births_.extract(start.value)) both.first = std::move(birth.mapped());
-  both.second = std::move(stack);
+  try {
+    if (dead_stacks_.size() > kRemembered) dead_stacks_.clear();
+    auto& both = dead_stacks_[start.value];
+    if (auto birth = births_.extract(start.value)) both.first = std::move(birth.mapped());
+    both.second = walk();
+  } catch (const std::bad_alloc&) {
+    // The block is free all the same; where, will not be told.
+  }
 }
 
 const History::Death* History::last_death_at(Va va) const {

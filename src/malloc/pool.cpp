@@ -28,19 +28,18 @@ void PoolSegment::open(Va chunk, uint64_t size_bytes) {
 }
 
 PoolSegment* SegmentStore::take(uint64_t size_bytes) {
-  const auto spare = spare_.find(size_bytes / kPageBytes);
-  if (spare == spare_.end()) {
-    all_.push_back(std::make_unique<PoolSegment>(size_bytes));
-    return all_.back().get();
-  }
-  PoolSegment* segment = spare->second;
-  spare_.erase(spare);
-  return segment;
+  for (const auto& segment : all_)
+    if (segment->is_spare && segment->pages == size_bytes / kPageBytes) {
+      segment->is_spare = false;
+      return segment.get();
+    }
+  all_.push_back(std::make_unique<PoolSegment>(size_bytes));
+  return all_.back().get();
 }
 
 void SegmentStore::give_back(PoolSegment* segment) {
   segment->reset();
-  spare_.emplace(segment->pages, segment);
+  segment->is_spare = true;
 }
 
 void PoolSegment::reset() {
@@ -136,7 +135,11 @@ Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Str
     return fail(RuleId::PoolExhausted, "size", "asked for {}, the pool holds {} of at most {}, {} in use",
                 format_bytes(size_bytes), format_bytes(reserved_), format_bytes(max_bytes_),
                 format_bytes(used_));
-  PoolSegment* segment = segments_.take(size_bytes);
+  // What needs memory comes first: a region that is not in the books would be lost.
+  Chunks made;
+  made.emplace(0, Chunk{});
+  const auto give_back = [this](PoolSegment* taken) { segments_.give_back(taken); };
+  std::unique_ptr<PoolSegment, decltype(give_back)> segment(segments_.take(size_bytes), give_back);
   vmm::Vmm::RegionRequest request;
   request.size_bytes = size_bytes;
   request.alignment = kPageBytes;
@@ -145,19 +148,17 @@ Result<Pool::Chunks::iterator> Pool::grow(uint64_t size_bytes, const stream::Str
   request.info.purpose = device::Purpose::Pool;
   request.info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
   request.info.location_id = bank_;
-  request.sub_blocks = segment;
+  request.sub_blocks = segment.get();
   const auto region = vmm_.create_region(request);
-  if (!region) {
-    segments_.give_back(segment);
-    return fail(RuleId::PoolExhausted, "size", "{}", region.error().detail);
-  }
+  if (!region) return fail(RuleId::PoolExhausted, "size", "{}", region.error().detail);
   segment->start.store(region->start.value);
   reserved_ += size_bytes;
   reserved_peak = std::max(reserved_peak, reserved_);
-  Chunk chunk;
-  chunk.size_bytes = size_bytes;
-  chunk.segment = segment;
-  return chunks_.emplace(region->start.value, chunk).first;
+  auto node = made.extract(made.begin());
+  node.key() = region->start.value;
+  node.mapped().size_bytes = size_bytes;
+  node.mapped().segment = segment.release();
+  return chunks_.insert(std::move(node)).position;
 }
 
 std::optional<uint64_t> Pool::free(Va va, stream::StreamId stream, stream::Position position) {

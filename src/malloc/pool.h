@@ -35,6 +35,7 @@ class PoolSegment final : public vmm::SubBlocks {
 
   const uint64_t pages;
   std::atomic<uint64_t> start{0};
+  bool is_spare = false;  // the store's
 
  private:
   uint64_t page_of(Va va) const {
@@ -61,7 +62,6 @@ class SegmentStore {
 
  private:
   std::vector<std::unique_ptr<PoolSegment>> all_;
-  std::multimap<uint64_t, PoolSegment*> spare_;  // by pages
 };
 
 class Pool {

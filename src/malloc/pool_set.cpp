@@ -142,13 +142,23 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Strea
       allocated = pool->allocate(size_bytes, streams, resolved);
     if (!allocated) return forward(allocated.error());
     allocation = *allocated;
-    blocks_[allocation.start.value] = handle;
+    try {
+      blocks_[allocation.start.value] = {handle};
+    } catch (...) {
+      pool->free(allocation.start, stream::StreamId{}, 0);
+      throw;
+    }
     block_count_.store(blocks_.size(), std::memory_order_release);
   }
-  heap_.history().allocated(allocation.start);
-  if (const auto queued = open_in_order(handle, allocation, streams, resolved); !queued) {
+  try {
+    heap_.history().allocated(allocation.start);
+    if (const auto queued = open_in_order(handle, allocation, streams, resolved); !queued) {
+      free_now(allocation.start);
+      return forward(queued.error());
+    }
+  } catch (...) {
     free_now(allocation.start);
-    return forward(queued.error());
+    throw;
   }
   return allocation.start;
 }
@@ -171,37 +181,60 @@ Result<> PoolSet::open_in_order(uint64_t handle, const Pool::Allocation& allocat
 
 Pool* PoolSet::owner_of(Va va) {
   const auto block = blocks_.find(va.value);
-  return block == blocks_.end() ? nullptr : pools_.at(block->second).get();
+  return block == blocks_.end() ? nullptr : pools_.at(block->second.pool).get();
 }
 
+// The free is queued before the block is given up: a queue that finds no memory leaves the block as it was.
+// The stream may get there before the block is given up, or even before the call goes on: then it is the
+// stream that gives it up.
 Result<> PoolSet::free(Va va, stream::Streams& streams, stream::StreamId stream) {
   PLAT_ASSIGN(resolved, streams.resolve(stream));
-  uint64_t handle = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (Pool* pool = owner_of(va)) {
-      handle = blocks_.at(va.value);
-      PLAT_ASSIGN(position, streams.position(resolved));
-      // The free itself is queued behind this place, so it takes the next one.
-      const auto size_bytes = pool->free(va, resolved, position + 1);
-      blocks_.erase(va.value);
-      block_count_.store(blocks_.size(), std::memory_order_release);
-      heap_.history().freed(va, *size_bytes, "aclrtMemPoolFreeAsync");
-    }
+  PLAT_ASSIGN(freed, begin_free(va));
+  if (freed.free_number == 0) return free_heap_block(va, streams, resolved);
+  try {
+    const auto position = streams.enqueue(resolved, [this, va, freed, resolved]() -> Result<> {
+      reach_free(va, freed, resolved);
+      return {};
+    });
+    // A stream that takes nothing more has stopped, and with it what the block was kept for.
+    if (position)
+      end_free(va, freed.free_number, resolved, *position);
+    else
+      reach_free(va, freed, stream::StreamId{});
+  } catch (...) {
+    cancel_free(va, freed.free_number);
+    throw;
   }
-  if (handle == 0) return free_heap_block(va, streams, resolved);
-  // A stream that takes nothing more has stopped, and with it what the block was kept for.
-  if (!streams.enqueue(resolved, [this, handle, va]() -> Result<> {
-        reach_free(handle, va);
-        return {};
-      }))
-    reach_free(handle, va);
   return {};
 }
 
-void PoolSet::reach_free(uint64_t handle, Va va) {
+Result<PoolSet::Held> PoolSet::begin_free(Va va) {
   const std::lock_guard lock(mutex_);
-  if (const auto pool = pools_.find(handle); pool != pools_.end()) pool->second->expire(va);
+  const auto block = blocks_.find(va.value);
+  if (block == blocks_.end()) return Held{};
+  if (block->second.free_number != 0)
+    return fail(RuleId::PoolFree, "ptr", "another thread is freeing the block at {:#x}", va.value);
+  block->second.free_number = ++frees_begun_;
+  return block->second;
+}
+
+void PoolSet::cancel_free(Va va, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(va.value);
+  if (block != blocks_.end() && block->second.free_number == number) block->second.free_number = 0;
+}
+
+void PoolSet::end_free(Va va, uint64_t number, stream::StreamId stream, stream::Position position) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(va.value);
+  if (block == blocks_.end() || block->second.free_number != number) return;
+  free_locked(*pools_.at(block->second.pool), va, "aclrtMemPoolFreeAsync", stream, position);
+}
+
+void PoolSet::reach_free(Va va, Held freed, stream::StreamId stream) {
+  end_free(va, freed.free_number, stream, 0);
+  const std::lock_guard lock(mutex_);
+  if (const auto pool = pools_.find(freed.pool); pool != pools_.end()) pool->second->expire(va);
 }
 
 Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::StreamId stream) {
@@ -213,23 +246,37 @@ Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::Strea
   }
   {
     const std::lock_guard lock(mutex_);
-    const auto queued = queued_frees_.find(va.value);
-    if (queued != queued_frees_.end() &&
-        !streams.has_completed(queued->second.stream, queued->second.position))
+    const auto [queued, is_new] = queued_frees_.try_emplace(va.value, QueuedFree{stream, kNotQueuedYet});
+    if (!is_new && !streams.has_completed(queued->second.stream, queued->second.position))
       return fail(RuleId::PoolFree, "ptr", "the free of the block of {} bytes at {:#x} is queued already",
                   block->tag.asked_bytes, va.value);
+    queued->second = {stream, kNotQueuedYet};
   }
-  PLAT_ASSIGN(position, streams.enqueue(stream, [this, va, family = block->tag.family]() -> Result<> {
-    {
-      const std::lock_guard lock(mutex_);
-      queued_frees_.erase(va.value);
+  const auto forget = [this, va] {
+    const std::lock_guard lock(mutex_);
+    queued_frees_.erase(va.value);
+  };
+  try {
+    const auto position =
+        streams.enqueue(stream, [this, forget, va, family = block->tag.family]() -> Result<> {
+          forget();
+          Result<> freed = heap_.free(va, family, "aclrtMemPoolFreeAsync");
+          if (!freed) freed.error().detail += " (queued by aclrtMemPoolFreeAsync)";
+          return freed;
+        });
+    if (!position) {
+      forget();
+      return forward(position.error());
     }
-    Result<> freed = heap_.free(va, family, "aclrtMemPoolFreeAsync");
-    if (!freed) freed.error().detail += " (queued by aclrtMemPoolFreeAsync)";
-    return freed;
-  }));
-  const std::lock_guard lock(mutex_);
-  if (!streams.has_completed(stream, position)) queued_frees_[va.value] = {stream, position};
+    // Unless the stream was there already.
+    const std::lock_guard lock(mutex_);
+    const auto queued = queued_frees_.find(va.value);
+    if (queued != queued_frees_.end() && queued->second.position == kNotQueuedYet)
+      queued->second.position = *position;
+  } catch (...) {
+    forget();
+    throw;
+  }
   return {};
 }
 
@@ -239,23 +286,25 @@ bool PoolSet::free_now(Va va) {
   const std::lock_guard lock(mutex_);
   Pool* pool = owner_of(va);
   if (pool == nullptr) return false;
-  free_locked(*pool, va, "aclrtFree");
+  free_locked(*pool, va, "aclrtFree", stream::StreamId{}, 0);
   return true;
 }
 
-void PoolSet::free_locked(Pool& pool, Va va, const char* how) {
-  const auto freed = pool.free(va, stream::StreamId{}, 0);
-  heap_.history().freed(va, *freed, how);
+void PoolSet::free_locked(Pool& pool, Va va, const char* how, stream::StreamId stream,
+                          stream::Position position) {
+  const auto freed = pool.free(va, stream, position);
   blocks_.erase(va.value);
   block_count_.store(blocks_.size(), std::memory_order_release);
+  heap_.history().freed(va, *freed, how);
 }
 
 void PoolSet::release_device(uint32_t bank, const stream::Streams& streams, const char* how) {
   if (pool_count_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
   for (auto at = blocks_.begin(); at != blocks_.end();) {
-    const auto [start, handle] = *at++;
-    if (Pool& pool = *pools_.at(handle); pool.bank() == bank) free_locked(pool, Va{start}, how);
+    const auto [start, held] = *at++;
+    if (Pool& pool = *pools_.at(held.pool); pool.bank() == bank)
+      free_locked(pool, Va{start}, how, stream::StreamId{}, 0);
   }
   for (auto at = pools_.begin(); at != pools_.end();) {
     Pool& pool = *at->second;

@@ -44,22 +44,32 @@ class PoolSet {
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
   bool reclaim_locked(uint32_t bank, const stream::Streams& streams);
-  void free_locked(Pool& pool, Va va, const char* how);
+  void free_locked(Pool& pool, Va va, const char* how, stream::StreamId stream, stream::Position position);
   Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Streams& streams,
                          stream::StreamId stream);
   Result<> free_heap_block(Va va, stream::Streams& streams, stream::StreamId stream);
-  // The stream has reached a free of a pool's block.
-  void reach_free(uint64_t handle, Va va);
+  struct Held {  // a live block
+    uint64_t pool = 0;
+    uint64_t free_number = 0;  // of the free that is being queued, or 0
+  };
+  // A free of a pool's block is begun, queued, and ended by the call or by the stream, whoever comes first.
+  // Nothing is begun where the address is of no pool.
+  Result<Held> begin_free(Va va);
+  void cancel_free(Va va, uint64_t number);
+  void end_free(Va va, uint64_t number, stream::StreamId stream, stream::Position position);
+  void reach_free(Va va, Held freed, stream::StreamId stream);
 
   DeviceHeap& heap_;
   std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_, and never while queueing
   SegmentStore segments_;
   std::map<uint64_t, std::unique_ptr<Pool>> pools_;
-  std::map<uint64_t, uint64_t> blocks_;  // of live blocks: start -> pool
+  std::map<uint64_t, Held> blocks_;  // by start
+  uint64_t frees_begun_ = 0;
   struct QueuedFree {
     stream::StreamId stream;
     stream::Position position;
   };
+  static constexpr stream::Position kNotQueuedYet = ~stream::Position{0};
   std::map<uint64_t, QueuedFree> queued_frees_;  // of blocks of the heap: start -> where they are freed
   uint64_t next_handle_ = 1;
   // Read without the mutex, because most programs have no pool: live blocks, and pools ever made.

@@ -82,10 +82,7 @@ bool Contexts::is_set(int device) const {
 }
 
 bool Contexts::is_used(int device) const {
-  for (const auto& context : all()) {
-    if (context->device == device) return true;
-  }
-  return false;
+  return table_.find_if([device](const Context& context) { return context.device == device; }) != nullptr;
 }
 
 Result<> Contexts::set_device(int device, const std::function<Result<std::shared_ptr<Context>>()>& make) {

@@ -71,6 +71,18 @@ class HandleTable {
   // How many were removed so far: while it stays, what was found is there.
   uint64_t removals() const { return removals_.load(std::memory_order_acquire); }
 
+  // Any one that the condition holds for. Needs no memory.
+  template <class Condition>
+  std::shared_ptr<T> find_if(const Condition& condition) const {
+    std::lock_guard lock(grow_mutex_);
+    for (uint32_t index = 0; index < objects_.places(); ++index) {
+      if (!objects_.is_live_at(index)) continue;
+      std::lock_guard stripe(stripe_of(objects_.handle_at(index)));
+      if (const auto& object = objects_.at(index); object && condition(*object)) return object;
+    }
+    return nullptr;
+  }
+
   std::vector<std::shared_ptr<T>> all() const {
     std::lock_guard lock(grow_mutex_);
     std::vector<std::shared_ptr<T>> objects;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,30 +23,43 @@ class NamedCallbacks {
     void* argument;
   };
 
+  // A list of one moment, which needs no memory: who is told of an end must not fail for want of some.
+  class Listed {
+   public:
+    explicit Listed(std::shared_ptr<const std::vector<Entry>> entries) : entries_(std::move(entries)) {}
+    auto begin() const { return entries_->begin(); }
+    auto end() const { return entries_->end(); }
+
+   private:
+    std::shared_ptr<const std::vector<Entry>> entries_;
+  };
+
   // Null removes the function of that name, if there is one.
   Result<> set(const char* name, Function function, void* argument) {
     if (name == nullptr) return fail(RuleId::CallbackName, "regName", "regName is null");
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
+    auto changed = std::make_shared<std::vector<Entry>>(*entries_);
+    const auto found = std::find_if(changed->begin(), changed->end(),
                                     [&](const Entry& entry) { return entry.name == name; });
     if (function == nullptr) {
-      if (found != entries_.end()) entries_.erase(found);
-      return {};
+      if (found != changed->end()) changed->erase(found);
+    } else {
+      if (found != changed->end()) return fail(RuleId::CallbackName, "regName", "'{}' is taken", name);
+      changed->push_back({name, function, argument});
     }
-    if (found != entries_.end()) return fail(RuleId::CallbackName, "regName", "'{}' is taken", name);
-    entries_.push_back({name, function, argument});
+    entries_ = std::move(changed);
     return {};
   }
 
   // In the order they came. To be called with no lock held: they may call in, and register others.
-  std::vector<Entry> all() const {
+  Listed all() const {
     const std::lock_guard lock(mutex_);
-    return entries_;
+    return Listed(entries_);
   }
 
  private:
   mutable std::mutex mutex_;  // guards entries_
-  std::vector<Entry> entries_;
+  std::shared_ptr<const std::vector<Entry>> entries_ = std::make_shared<std::vector<Entry>>();
 };
 
 }  // namespace plat::stream

@@ -8,15 +8,14 @@
 // they are lend a hand: they run the work themselves, until a thread can be had again.
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "device/report.h"
 #include "os/signal_chain.h"
+#include "stream/ready_list.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
 #include "stream/timers.h"
@@ -113,35 +112,37 @@ class PoolScheduler final : public Scheduler {
   bool may_linger() const override { return lingers_ && ready_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
-  // A thread that may sleep in a waiting room, and is to be woken when its hand is needed.
+  // A thread that may sleep in a waiting room, and is to be woken when its hand is needed. They are a list.
   struct Sleeper {
     Sleeper(PoolScheduler& owner, WaitingRoom& room) : scheduler(owner), at(room) {
       std::lock_guard lock(scheduler.mutex_);
-      scheduler.sleepers_.push_back(&at);
+      next = std::exchange(scheduler.sleepers_, this);
+      if (next != nullptr) next->previous = this;
     }
     ~Sleeper() {
       std::lock_guard lock(scheduler.mutex_);
-      auto& all = scheduler.sleepers_;
-      all.erase(std::find(all.begin(), all.end(), &at));
+      (previous != nullptr ? previous->next : scheduler.sleepers_) = next;
+      if (next != nullptr) next->previous = previous;
     }
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
 
     PoolScheduler& scheduler;
     WaitingRoom& at;
+    Sleeper* next = nullptr;
+    Sleeper* previous = nullptr;
   };
 
   void push(std::shared_ptr<Stream> stream) {
     const size_t priority = std::min<size_t>(stream->settings().priority(), kPriorities - 1);
-    ready_[priority].push_back(std::move(stream));
+    ready_[priority].push(std::move(stream));
     ready_count_.fetch_add(1);
   }
 
   std::shared_ptr<Stream> pop() {
     for (auto& queue : ready_) {
       if (queue.empty()) continue;
-      auto stream = std::move(queue.front());
-      queue.pop_front();
+      auto stream = queue.pop();
       ready_count_.fetch_sub(1);
       return stream;
     }
@@ -166,7 +167,8 @@ class PoolScheduler final : public Scheduler {
   // With the lock held: no thread of the pool can run what is there.
   void fall_short(const char* why) {
     short_.store(true);
-    for (WaitingRoom* room : sleepers_) room->notify();
+    for (const Sleeper* sleeper = sleepers_; sleeper != nullptr; sleeper = sleeper->next)
+      sleeper->at.notify();
     if (std::exchange(said_short_, true)) return;
     report::notice(
         fmt::format("no thread can be made for streams ({}): their work runs in the threads that wait for "
@@ -235,14 +237,14 @@ class PoolScheduler final : public Scheduler {
   std::mutex mutex_;  // guards everything below but the atomics
   std::condition_variable work_;
   std::condition_variable stopped_;
-  std::array<std::deque<std::shared_ptr<Stream>>, kPriorities> ready_;
+  std::array<ReadyList, kPriorities> ready_;
   std::atomic<size_t> ready_count_{0};
   Timers timers_;
   unsigned workers_ = 0;
   unsigned idle_ = 0;
-  unsigned in_host_code_ = 0;           // of the workers
-  std::vector<WaitingRoom*> sleepers_;  // where threads of the client's wait
-  std::atomic<bool> short_{false};      // there may be work, and no worker that could run it
+  unsigned in_host_code_ = 0;       // of the workers
+  Sleeper* sleepers_ = nullptr;     // threads of the client's that wait
+  std::atomic<bool> short_{false};  // there may be work, and no worker that could run it
   bool said_short_ = false;
   bool stopping_ = false;
 };

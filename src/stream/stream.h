@@ -174,6 +174,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool runs_here() const;
 
  private:
+  friend class ReadyList;
   enum class State : uint8_t { Idle, Queued, Running, Parked };
   enum class Progress : uint8_t { Done, Wait };
 
@@ -230,6 +231,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Clock::duration poll_pause_{};  // grows while nothing happens
 
   alignas(64) WaitingRoom waiting_room_;
+  std::shared_ptr<Stream> next_ready_;  // the scheduler's, while the stream is queued there
 };
 
 }  // namespace plat::stream

@@ -103,8 +103,9 @@ Result<> Streams::destroy_context(ContextId id) {
 
 void Streams::close_context(const std::shared_ptr<Context>& context, Remaining remaining) {
   if (!contexts_.remove(*context)) return;  // Somebody else is at it.
-  for (auto& stream : streams_.all()) {
-    if (stream->traits().context != context->id) continue;
+  // One after the other, not from a list of all: nothing may be left behind because a list finds no memory.
+  const auto is_of_it = [&](const Stream& stream) { return stream.traits().context == context->id; };
+  while (const auto stream = streams_.find_if(is_of_it)) {
     if (remaining == Remaining::Finish) tell(stream->traits().id, StreamState::Going);
     if (auto owned = streams_.remove(stream->traits().id.value)) close_stream(owned, remaining);
   }

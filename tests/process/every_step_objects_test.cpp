@@ -13,7 +13,10 @@ namespace {
 
 // What the scenarios work with.
 void* block = nullptr;
+aclrtContext context_before = nullptr;
+aclrtContext context = nullptr;
 aclrtStream stream = nullptr;
+aclrtStream second_stream = nullptr;
 aclrtEvent event = nullptr;
 aclrtIpcEventHandle event_handle{};
 aclrtNotify notify = nullptr;
@@ -61,6 +64,29 @@ void end_pool() {
   end_stream();
 }
 aclError take_from_pool() { return aclrtMemPoolMallocAsync(&block, 2_MiB, pool, stream); }
+int streams_made = 0;
+void count_streams(aclrtStream, aclrtStreamState state, void*) {
+  streams_made += state == ACL_RT_STREAM_STATE_CREATE_POST ? 1 : -1;
+}
+// A block that was freed on the first stream behind work that has not run, for the second to wait for.
+void make_two_streams() {
+  make_pool();
+  EXPECT_DONE(aclrtCreateStream(&second_stream));
+  uint32_t yes = 1;
+  EXPECT_DONE(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &yes));
+  make_notify();
+  EXPECT_DONE(take_from_pool());
+  EXPECT_DONE(aclrtWaitAndResetNotify(notify, stream, 0));
+  EXPECT_DONE(aclrtMemPoolFreeAsync(block, stream));
+}
+void end_two_streams() {
+  EXPECT_DONE(aclrtRecordNotify(notify, nullptr));
+  EXPECT_DONE(aclrtSynchronizeStream(second_stream));
+  synchronize();
+  EXPECT_DONE(aclrtDestroyStream(second_stream));
+  end_notify();
+  end_pool();
+}
 aclError batch(aclrtStream* on) {
   void* targets[] = {block, static_cast<char*>(block) + 4096};
   void* sources[] = {host.data(), host.data() + 64};
@@ -172,6 +198,24 @@ const std::vector<Scenario>& scenarios() {
          EXPECT_DONE(aclrtMemPoolFreeAsync(block, stream));
          end_pool();
        }},
+      {"aclrtMemPoolFreeAsync",
+       [] {
+         make_pool();
+         EXPECT_DONE(take_from_pool());
+       },
+       [] { return aclrtMemPoolFreeAsync(block, stream); }, end_pool},
+      {"aclrtMemPoolFreeAsync of a block of the heap",
+       [] {
+         make_stream();
+         malloc_block();
+       },
+       [] { return aclrtMemPoolFreeAsync(block, stream); }, end_stream},
+      {"aclrtMemPoolMallocAsync behind another stream", make_two_streams,
+       [] { return aclrtMemPoolMallocAsync(&block, 2_MiB, pool, second_stream); },
+       [] {
+         EXPECT_DONE(aclrtMemPoolFreeAsync(block, second_stream));
+         end_two_streams();
+       }},
       {"aclrtMemPoolTrimTo",
        [] {
          make_pool();
@@ -181,6 +225,24 @@ const std::vector<Scenario>& scenarios() {
        },
        [] { return aclrtMemPoolTrimTo(pool, 0); }, end_pool},
 
+      {"aclrtDestroyContext",
+       [] {
+         EXPECT_DONE(aclrtRegStreamStateCallback("counts", count_streams, nullptr));
+         EXPECT_DONE(aclrtGetCurrentContext(&context_before));
+         EXPECT_DONE(aclrtCreateContext(&context, 0));
+         work();
+         for (int i = 0; i < 40; ++i) EXPECT_DONE(aclrtMemsetAsync(block, 2_MiB, i, 2_MiB, stream));
+         EXPECT_DONE(aclrtMemsetAsync(block, 2_MiB, 1, 2_MiB, nullptr));
+       },
+       [] { return aclrtDestroyContext(context); },
+       [] {
+         EXPECT_EQ(streams_made, 0) << "the end of each was told";
+         EXPECT_DONE(aclrtRegStreamStateCallback("counts", nullptr, nullptr));
+         EXPECT_NE(aclrtDestroyContext(context), ACL_SUCCESS);
+         EXPECT_DONE(aclrtSetCurrentContext(context_before));
+         EXPECT_NE(aclrtDestroyStream(stream), ACL_SUCCESS);  // it went with its context
+         free_block();
+       }},
       {"aclrtStreamWaitEvent",
        [] {
          make_stream();
