@@ -63,7 +63,7 @@ SYSTEM = {
     "inspect/export": "fmt/format.h nlohmann/json.hpp sqlite3.h",
     "inspect/import": "fmt/format.h nlohmann/json.hpp sqlite3.h zlib.h",
     "inspect/model": "fmt/format.h",
-    "inspect/record": "dlfcn.h errno.h execinfo.h fcntl.h link.h pthread.h stdlib.h sys/mman.h sys/prctl.h "
+    "inspect/record": "dlfcn.h errno.h execinfo.h fcntl.h link.h pthread.h signal.h stdlib.h sys/mman.h sys/prctl.h "
                       "sys/resource.h sys/stat.h sys/syscall.h sys/types.h time.h unistd.h x86intrin.h",
     "inspect/report": "fmt/format.h",
     "inspect/sqlite": "dlfcn.h pthread.h sqlite3.h stdarg.h stdio.h string.h",

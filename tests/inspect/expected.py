@@ -90,6 +90,7 @@ EXPECTED = {
     "many_events": [],
     "takes_all_numbers": [],
     "has_all_numbers": [],
+    "cuts_its_trace": [],
     "limits_its_files": [],
     "has_no_reader": [],
     "order_same_stream": [],

@@ -166,6 +166,15 @@ void add_process_programs(Programs& all) {
     for (const int number : numbers) close(number);  // a sanitizer needs some to look for leaks
   };
   // Files may have 256 KiB from here on, and nobody asks for the signal.
+  // Its events go on, into a file that is shorter than they were.
+  all["cuts_its_trace"] = [] {
+    Device device;
+    MUST(aclrtFree(block(4096)));
+    need(truncate(std::getenv("PLAT_INSPECT_TRACE"), 0) == 0);
+    MUST(aclrtFree(block(4096)));
+    std::thread([] { work_alone(3); }).join();
+    make_many_events();
+  };
   all["limits_its_files"] = [] {
     Device device;
     rlimit limit{};

@@ -153,6 +153,12 @@ def test_a_limit_of_the_size_of_files_costs_events_and_not_the_program(tmp_path)
     assert events_of(tmp_path / "t")[1] > 0
 
 
+def test_a_trace_that_is_cut_while_it_is_written_costs_events_and_not_the_program(tmp_path):
+    done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "cuts_its_trace")
+    assert done.stderr.count("was made shorter by somebody while it was written; events are lost") == 1, done.stderr
+    assert done.returncode == 0 and "SIGBUS" not in done.stderr, done.stderr
+
+
 def test_what_is_said_to_nobody_does_not_end_the_program(tmp_path):
     done = run("record", "-o", tmp_path / "t", "--", PROGRAM, "has_no_reader", env={**os.environ, **SMALLEST})
     assert done.returncode == 0, done.stderr

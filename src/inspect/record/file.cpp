@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -109,6 +110,35 @@ bool File::create(const Settings& settings) {
   return true;
 }
 
+void File::say_cut() {
+  if (!cut_.exchange(true))
+    warn("the trace %s was made shorter by somebody while it was written; events are lost", file_.path());
+}
+
+// Whether the file is shorter than what was written of it.
+bool File::was_cut(int fd, uint64_t chunks) {
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && static_cast<uint64_t>(status.st_size) < kHeaderBytes + chunks * kChunkBytes)
+    say_cut();
+  return cut_.load();
+}
+
+bool File::survive_cut(const void* address, const ChunkHeader* chunk) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const auto is_in = [at](const void* start, size_t size) {
+    return start != nullptr && at - reinterpret_cast<uintptr_t>(start) < size;
+  };
+  if (!is_in(chunk, kChunkBytes) && !is_in(fresh_, kChunkBytes) && !is_in(header_, kHeaderBytes))
+    return false;
+  const uint64_t page_bytes = os::kernel_page_bytes();
+  void* const page = reinterpret_cast<void*>(at / page_bytes * page_bytes);
+  if (mmap(page, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != page)
+    return false;
+  madvise(page, page_bytes, MADV_DONTFORK);
+  say_cut();
+  return true;
+}
+
 ChunkHeader* File::map_chunk(uint64_t index) {
   const uint64_t offset = kHeaderBytes + index * kChunkBytes;
   void* memory = nullptr;
@@ -116,6 +146,10 @@ ChunkHeader* File::map_chunk(uint64_t index) {
   for (int attempt = 0; memory == nullptr && attempt < 8; ++attempt) {
     const int fd = file_.borrow();
     if (fd < 0) return nullptr;
+    if (was_cut(fd, index)) {
+      file_.give_back(fd);
+      return nullptr;
+    }
     if (allocate(fd, offset, kChunkBytes)) memory = map_range(fd, offset, kChunkBytes);
     const int error = errno;
     file_.give_back(fd);
@@ -123,8 +157,12 @@ ChunkHeader* File::map_chunk(uint64_t index) {
     if (memory == nullptr && error != EBADF) return nullptr;
   }
   if (memory == nullptr) return nullptr;
+  fresh_ = memory;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   auto* const chunk = new (memory) ChunkHeader{0, {0}, ticks(), monotonic_ns()};
   chunk->magic = kChunkMagic;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  fresh_ = nullptr;
   return chunk;
 }
 
@@ -135,6 +173,7 @@ ChunkHeader* File::claim() {
   ChunkHeader* const chunk = map_chunk(chunks_);
   if (chunk == nullptr) {
     chunks_max_ = chunks_;  // say so once, and do not try for every event
+    if (cut_.load()) return nullptr;
     warn("no more room for the trace %s: %s; events are lost from here on", file_.path(),
          std::strerror(errno));
     return nullptr;

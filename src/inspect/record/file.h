@@ -2,6 +2,7 @@
 // The trace file from the writer's side: chunks on demand, each mapped by itself.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -33,15 +34,24 @@ class File {
   // In a forked child, which has the parent's file open and nothing to do with it.
   void leave_to_parent() { file_.drop(); }
 
+  // Somebody else may make the file shorter while it is written: then pages of ours are beyond its end, and a
+  // store to one is a SIGBUS in somebody else's program. In the handler of it: puts memory there that is
+  // nobody's file if it was ours, in `chunk` or elsewhere, and says once that events are lost.
+  bool survive_cut(const void* address, const ChunkHeader* chunk);
+
   void lost_one() {
     if (header_ != nullptr) header_->lost.fetch_add(1, std::memory_order_relaxed);
   }
 
  private:
   ChunkHeader* map_chunk(uint64_t index);
+  bool was_cut(int fd, uint64_t chunks);
+  void say_cut();
 
   std::mutex mutex_;
   FileHeader* header_ = nullptr;
+  const void* fresh_ = nullptr;  // a chunk that is no thread's yet
+  std::atomic<bool> cut_{false};
   OwnFile file_;
   uint64_t chunks_ = 0;
   uint64_t chunks_max_ = 0;

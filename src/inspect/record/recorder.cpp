@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "inspect/record/hook.h"
 #include "inspect/record/modules.h"
 #include "inspect/record/stacks.h"
+#include "os/signal_chain.h"
 
 namespace plat::inspect {
 
@@ -83,12 +85,18 @@ bool sees_device_calls() {
   return is_global && first != nullptr && first != find_next("aclrtMalloc");
 }
 
+bool on_bus_error(int, siginfo_t* info, void*) {
+  return info->si_code == BUS_ADRERR && g_phase.load(std::memory_order_acquire) != Phase::Idle &&
+         file().survive_cut(info->si_addr, t_state.chunk);
+}
+
 void prepare_process_once() {
   static const bool done = [] {
     g_use_counter = counter_is_trusted();
     pthread_key_create(&g_thread_key, thread_ends);
     pthread_atfork(nullptr, nullptr, child_begins);
     std::atexit(program_ends);
+    os::put_in_front(SIGBUS, on_bus_error);
     return true;
   }();
   static_cast<void>(done);
@@ -135,10 +143,11 @@ bool make_room(ThreadState& state, size_t bytes) {
   state.chunk = nullptr;
   // The rest of another thread's chunk will do if this event and some more fit.
   ChunkHeader* chunk = state.stack_high == 0 ? file().claim_left() : nullptr;
+  state.chunk = chunk;  // before it is touched: see on_bus_error
   uint32_t used = chunk != nullptr ? chunk->used.load(std::memory_order_relaxed) : 0;
   if (chunk != nullptr && kChunkRoom - used < bytes + 4096) {
     File::close(chunk);
-    chunk = nullptr;
+    state.chunk = chunk = nullptr;
   }
   if (chunk == nullptr) {
     chunk = file().claim();
