@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "acl/acl.h"
@@ -114,9 +115,43 @@ void serve(const test::Cluster& cluster, int socket) {
   }
 }
 
+double busy_seconds(pid_t pid);
+
+// What processes took of the processors, for the bytes that they moved.
+class Effort {
+ public:
+  explicit Effort(std::vector<pid_t> who) : who_(std::move(who)), spent_(who_.size()) {}
+  void during(const std::function<void()>& work) {
+    for (size_t i = 0; i < who_.size(); ++i) spent_[i] -= busy_seconds(who_[i]);
+    work();
+    for (size_t i = 0; i < who_.size(); ++i) spent_[i] += busy_seconds(who_[i]);
+  }
+  std::string text(double gigabytes) const {
+    std::string text;
+    double sum = 0;
+    for (const double spent : spent_) {
+      char number[32];
+      std::snprintf(number, sizeof number, "%s%.0f", text.empty() ? "" : " + ", spent / gigabytes * 1e3);
+      text += number;
+      sum += spent;
+    }
+    return text + " = " + std::to_string(static_cast<int>(sum / gigabytes * 1e3)) + " ms";
+  }
+
+ private:
+  std::vector<pid_t> who_;
+  std::vector<double> spent_;
+};
+
 class Importer {
  public:
-  explicit Importer(int socket) : socket_(socket) { check(aclrtSetDevice(0)); }
+  Importer(int socket, pid_t other, const test::Cluster& cluster)
+      : socket_(socket),
+        raw_({getpid(), other}),
+        out_({getpid(), cluster.daemon(1), cluster.daemon(0)}),
+        in_({getpid(), cluster.daemon(1), cluster.daemon(0)}) {
+    check(aclrtSetDevice(0));
+  }
 
   aclrtMemFabricHandle ask_for_another() const {
     uint64_t none = 0;
@@ -150,41 +185,51 @@ class Importer {
                 median(fresh) * 1e3, median(taking) * 1e3, median(fresh) / median(taking));
   }
 
-  void measure_copies() {
+  void measure_copies(const std::vector<size_t>& sizes) {
     char* near = static_cast<char*>(map(allocate(), kLargest));
     check(aclrtMemset(near, kLargest, 1, kLargest));
     char* far = static_cast<char*>(map(import(ask_for_another()), kLargest));
     std::vector<char> bytes(kLargest, 1);
     std::printf("%12s %14s %14s %14s %8s %8s\n", "bytes", "TCP", "to server", "from server", "ratio",
                 "ratio");
-    for (const size_t size :
-         {size_t{64}, size_t{4096}, size_t{1_MiB}, size_t{16_MiB}, size_t{256_MiB}, kLargest}) {
+    for (const size_t size : sizes) {
       const int repeats = size >= 16_MiB ? 1 : 100;
       const auto copy = [&](char* to, const char* from) {
         check(aclrtMemcpyAsync(to, size, from, size, ACL_MEMCPY_DEVICE_TO_DEVICE, nullptr));
         check(aclrtSynchronizeStream(nullptr));
       };
       std::vector<double> raw, out, in;
+      const auto take = [&](std::vector<double>& times, Effort& effort, const std::function<void()>& work) {
+        const auto timed = [&] { times.push_back(seconds_of(work, repeats)); };
+        if (size == 256_MiB)
+          effort.during(timed);
+        else
+          timed();
+      };
       for (int pair = 0; pair < kPairs; ++pair) {
-        raw.push_back(seconds_of(
-            [&] {
-              uint64_t count = size;
-              all(socket_, reinterpret_cast<char*>(&count), sizeof count, true);
-              all(socket_, bytes.data(), size, true);
-              all(socket_, bytes.data(), 1, false);
-            },
-            repeats));
-        out.push_back(seconds_of([&] { copy(far, near); }, repeats));
-        in.push_back(seconds_of([&] { copy(near, far); }, repeats));
+        take(raw, raw_, [&] {
+          uint64_t count = size;
+          all(socket_, reinterpret_cast<char*>(&count), sizeof count, true);
+          all(socket_, bytes.data(), size, true);
+          all(socket_, bytes.data(), 1, false);
+        });
+        take(out, out_, [&] { copy(far, near); });
+        take(in, in_, [&] { copy(near, far); });
       }
       const double tcp = median(raw);
       std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, tcp * 1e6, median(out) * 1e6,
                   median(in) * 1e6, tcp / median(out), tcp / median(in));
     }
+    constexpr double kGigabytes = kPairs * 0.25;
+    std::printf("processors, for each GiB of the 256 MiB copies:\n");
+    std::printf("  TCP: sender + receiver:                  %s\n", raw_.text(kGigabytes).c_str());
+    std::printf("  to server: process + its daemon + other: %s\n", out_.text(kGigabytes).c_str());
+    std::printf("  from server:                             %s\n", in_.text(kGigabytes).c_str());
   }
 
  private:
   const int socket_;
+  Effort raw_, out_, in_;
 };
 
 // What a daemon has of its own: memory of devices that it maps is not its own.
@@ -219,20 +264,29 @@ void measure_daemons(const test::Cluster& cluster, const char* when) {
   }
 }
 
-void run() {
+void run(const std::vector<size_t>& wanted) {
   const test::Cluster cluster(2, "4GiB");
-  measure_daemons(cluster, "and alone");
+  if (wanted.empty()) measure_daemons(cluster, "and alone");
   pid_t child = 0;
   const int socket = connect_pair(child, [&](int end) { serve(cluster, end); });
   cluster.join(1);
-  Importer importer(socket);
-  importer.measure_imports();
-  importer.measure_copies();
-  measure_daemons(cluster, "with a peer");
+  Importer importer(socket, child, cluster);
+  if (wanted.empty()) {
+    importer.measure_imports();
+    importer.measure_copies({64, 4096, 1_MiB, 16_MiB, 256_MiB, kLargest});
+    measure_daemons(cluster, "with a peer");
+  } else {
+    importer.measure_copies(wanted);
+  }
   kill(child, SIGKILL);
 }
 
 }  // namespace
 }  // namespace plat::bench
 
-int main() { plat::bench::run(); }
+// bench_fabric [BYTES...]: copies of these sizes alone, or everything.
+int main(int count, char** arguments) {
+  std::vector<size_t> sizes;
+  for (int i = 1; i < count; ++i) sizes.push_back(std::stoull(arguments[i]));
+  plat::bench::run(sizes);
+}
