@@ -14,6 +14,7 @@
 #include "acl/runtime.h"
 #include "device/fault.h"
 #include "device/report.h"
+#include "os/thread_sanitizer.h"
 #include "os/uncancelled.h"
 #include "rules/rules.h"
 
@@ -29,10 +30,27 @@ inline aclError code_of(const Result<>& result) {
   return report::raise(result.error());
 }
 
-// A call under a fault plan.
+// What ThreadSanitizer is to know of a call, where the program has it: it hands work over, or comes after
+// work.
+class SanitizedCall {
+ public:
+  explicit SanitizedCall(const char* function);
+  SanitizedCall(const SanitizedCall&) = delete;
+  SanitizedCall& operator=(const SanitizedCall&) = delete;
+  ~SanitizedCall() {
+    if (waits_) os::tsan::tell_after(&os::tsan::g_done);
+  }
+
+ private:
+  bool waits_;
+  os::tsan::Unwatched unwatched_;
+};
+
+// A call under a fault plan, or under ThreadSanitizer.
 template <class Body>
 [[gnu::noinline]] aclError under_fault_plan(const char* function, const Body& body) {
   const os::Uncancelled whole;  // the plan may let it wait
+  const SanitizedCall sanitized(function);
   const struct Ending {
     ~Ending() { fault::end_call(); }
   } ending;

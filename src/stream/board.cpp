@@ -12,6 +12,7 @@
 #include "os/memory.h"
 #include "os/process.h"
 #include "os/signal_chain.h"
+#include "os/thread_sanitizer.h"
 #include "rules/rules.h"
 #include "stream/stream.h"
 
@@ -133,6 +134,7 @@ void Board::Core::rouse() {
 
 void Board::Core::listen() {
   os::unblock_faults();
+  const os::tsan::Unwatched unwatched;
   memory->listeners.fetch_add(1);
   while (!stopping.load()) {
     const uint32_t heard = memory->bell.load();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "os/thread_sanitizer.h"
 #include "rules/rules.h"
 #include "stream/stream.h"
 
@@ -17,6 +18,12 @@ namespace plat::stream {
 // what lives on the stack is destroyed): `ending` is told the error before.
 template <class Ending>
 Result<> call_client(const HostCall& call, const char* what, const Ending& ending) {
+  os::tsan::tell_after(&os::tsan::g_handed_over);
+  os::tsan::tell_after(&os::tsan::g_done);
+  const struct Done {
+    ~Done() { os::tsan::tell_before(&os::tsan::g_done); }
+  } done;
+  const os::tsan::Watched watched;
   try {
     call.function(call.argument);
   } catch (const abi::__forced_unwind&) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "os/signal_chain.h"
+#include "os/thread_sanitizer.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
 #include "stream/timers.h"
@@ -162,6 +163,7 @@ class SeededScheduler final : public HostedScheduler {
 
   void watch() {
     os::unblock_faults();
+    const os::tsan::Unwatched unwatched;
     std::unique_lock lock(mutex_);
     const struct Leave {  // also when client code ends the thread; the next work starts another
       ~Leave() {

@@ -15,6 +15,7 @@
 
 #include "device/report.h"
 #include "os/signal_chain.h"
+#include "os/thread_sanitizer.h"
 #include "stream/ready_list.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
@@ -206,6 +207,7 @@ class PoolScheduler final : public Scheduler {
 
   void work() {
     os::unblock_faults();
+    const os::tsan::Unwatched unwatched;
     t_is_worker = true;
     std::unique_lock lock(mutex_);
     const struct Leave {

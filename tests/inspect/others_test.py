@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder beside other tools: of mstx, AddressSanitizer and ThreadSanitizer."""
 import os
+import subprocess
 
 import pytest
 
@@ -44,12 +45,23 @@ def test_a_program_with_address_sanitizer_works():
     assert rules_of(run("check", "--json", "--", os.environ["PLAT_ASAN_PROGRAM"], env=env)) == ["INSP-Leak-device-block"]
 
 
+def run_with_thread_sanitizer(*words):
+    """Under plat check, or by itself."""
+    env = {name: value for name, value in os.environ.items() if name != "TSAN_OPTIONS"}
+    if words[0] == "check":
+        return run("check", "--json", "--", os.environ["PLAT_TSAN_PROGRAM"], *words[1:], env=env)
+    return subprocess.run([os.environ["PLAT_TSAN_PROGRAM"], *words[1:]], env=env, capture_output=True, text=True, timeout=600)
+
+
 @pytest.mark.skipif("PLAT_TSAN_PROGRAM" not in os.environ, reason="everything is built with a sanitizer")
 @pytest.mark.parametrize("turn", range(4))
-def test_a_program_with_thread_sanitizer_has_the_races_that_are_its_own(turn):
-    env = {name: value for name, value in os.environ.items() if name != "TSAN_OPTIONS"}
-    done = run("check", "--json", "--", os.environ["PLAT_TSAN_PROGRAM"], env=env)
-    assert done.returncode == 0 and rules_of(done) == [] and "ThreadSanitizer" not in done.stderr, done.stderr
-    done = run("check", "--json", "--", os.environ["PLAT_TSAN_PROGRAM"], "race", env=env)
+@pytest.mark.parametrize("way", ["check", "alone"])
+def test_a_program_with_thread_sanitizer_has_the_races_that_are_its_own(way, turn):
+    done = run_with_thread_sanitizer(way)
+    assert done.returncode == 0 and "ThreadSanitizer" not in done.stderr, done.stderr
+    assert way == "alone" or rules_of(done) == []
+    done = run_with_thread_sanitizer(way, "race")
     assert done.returncode == 66 and "ThreadSanitizer: data race" in done.stderr and "tsan_program.cpp" in done.stderr
     assert done.stderr.count("WARNING: ThreadSanitizer") == 1 and "libascendcl" not in done.stderr, done.stderr
+    done = run_with_thread_sanitizer(way, "race_in_work")
+    assert done.returncode == 66 and "ThreadSanitizer: data race" in done.stderr and "run_on_host" in done.stderr
