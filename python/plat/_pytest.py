@@ -7,6 +7,7 @@ the session ends.
 from typing import Any, Generator, List, Optional
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest.runner import runtestprotocol
 
 from . import _inspector, _trail
@@ -112,6 +113,22 @@ class Checks:
             terminalreporter.write_line(_text(self._left))
 
 
+class Told(TerminalRepr):
+    """Why a test failed; pytest's summary and JUnit take the reason from reprcrash."""
+
+    def __init__(self, location: Any, findings: List[Finding]) -> None:
+        first, more = findings[0], len(findings) - 1
+        reason = f"{first.rule}: {first.message}" + (f" (and {more} more)" if more else "")
+        self.text = _text(findings)
+        self.reprcrash = ReprFileLocation(location[0], (location[1] or 0) + 1, reason)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def toterminal(self, tw: Any) -> None:
+        tw.line(self.text)
+
+
 def _text(findings: List[Finding]) -> str:
     return "\n".join(finding.text for finding in findings)
 
@@ -120,7 +137,7 @@ def _tell(reports: List[Any], findings: List[Finding]) -> None:
     """A test that passed has failed; one that failed or was skipped says more."""
     for report in reports:
         if report.when == "call" and report.outcome == "passed":
-            report.outcome, report.longrepr = "failed", _text(findings)
+            report.outcome, report.longrepr = "failed", Told(report.location, findings)
             return
     told = next((report for report in reports if report.outcome != "passed"), reports[-1])
     told.sections.append(("plat check", _text(findings)))

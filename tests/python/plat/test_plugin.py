@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """pytest --plat-check, run by pytest in processes of their own."""
+import xml.etree.ElementTree
+
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -43,6 +45,15 @@ def test_a_leak_and_a_broken_rule_fail_and_clean_tests_pass(run):
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*test_leak*", "*INSP-Leak-device-block*", "*#0 malloc at *.py:11", "*#1 test_leak at *.py:12",
                                  "  Device blocks are freed.*", "*test_twice*", "*INSP-Free-twice*", "*given back by aclrtFree*"])
+
+
+def test_the_summary_and_junit_name_the_reason(run, pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # the reason is cut to what fits
+    result = run(LEAK + TWICE, "--junitxml=j.xml")
+    result.stdout.fnmatch_lines(["FAILED *::test_leak - INSP-Leak-device-block: a device block of *", "FAILED *::test_twice - INSP-Free-twice: *"])
+    failures = list(xml.etree.ElementTree.parse(pytester.path / "j.xml").iter("failure"))
+    assert [failure.get("message").split(":")[0] for failure in failures] == ["INSP-Leak-device-block", "INSP-Free-twice"]
+    assert "#0 malloc at" in failures[0].text
 
 
 def test_without_the_option_nothing_is_looked_at(run):
