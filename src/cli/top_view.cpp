@@ -13,6 +13,12 @@ namespace plat::cli {
 
 namespace {
 
+// A terminal is narrow, and the end of a line is what it cuts off: the line of the program comes first.
+std::string place_of(const inspect::Frame& frame) {
+  if (frame.line == 0) return inspect::to_text(frame);
+  return fmt::format("{}:{} {}", frame.file.substr(frame.file.rfind('/') + 1), frame.line, frame.function);
+}
+
 constexpr std::array kNames = {"bytes", "grown", "count", "births"};
 
 std::string grown_text(int64_t bytes) {
@@ -76,13 +82,13 @@ std::vector<std::string> TopView::lines(const inspect::Report& report, inspect::
   });
   lines.push_back("");
   lines.push_back(
-      fmt::format("{:>12} {:>12} {:>9} {:>9}  {}", "bytes", "grown", "count", "births", "who holds it"));
+      fmt::format("{:>11} {:>11} {:>6} {:>6}  {}", "bytes", "grown", "count", "births", "who holds it"));
   for (const inspect::Owner& owner : owners) {
     const auto frames = symbols.frames_of(owner.site.stack);
-    lines.push_back(fmt::format("{:>12} {:>12} {:>9} {:>9}  {}{}{}", format_bytes(owner.live_bytes),
-                                grown_text(grown(owner)), owner.live_count, owner.births, name_of(owner.kind),
-                                owner.name.empty() ? "" : fmt::format(" of '{}'", visible(owner.name)),
-                                frames.empty() ? "" : ", " + visible(inspect::to_text(frames.front()))));
+    lines.push_back(fmt::format(
+        "{:>11} {:>11} {:>6} {:>6}  {}{}{}", format_bytes(owner.live_bytes), grown_text(grown(owner)),
+        owner.live_count, owner.births, frames.empty() ? "" : visible(place_of(frames.front())) + ", ",
+        name_of(owner.kind), owner.name.empty() ? "" : fmt::format(" of '{}'", visible(owner.name))));
   }
   return lines;
 }

@@ -126,6 +126,15 @@ def test_it_sorts_and_names_the_owners(running):
     assert terminal.end() == 0
 
 
+def test_a_narrow_terminal_shows_whose_memory_it_is(running):
+    terminal = Terminal("--pid", running.pid, "--interval", "0.05", rows=20, columns=60)
+    screen = terminal.frame("by bytes")
+    title = next(i for i, line in enumerate(screen) if line.split()[:4] == ["bytes", "grown", "count", "births"])
+    assert re.search(r"  program\.h:\d+ programs", screen[title + 1]), screen
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
 def test_without_a_terminal_it_prints(running):
     done = run("top", "--once", "--pid", running.pid)
     assert done.returncode == 0 and "Who holds it now" in done.stdout and "\x1b[?1049h" not in done.stdout
