@@ -146,7 +146,7 @@ std::string describe(void* frame, const Lines& lines) {
   const bool known = dladdr(reinterpret_cast<void*>(call), &info) != 0;
   const char* symbol = lines.name_at(call);
   if (symbol == nullptr && known) symbol = info.dli_sname;
-  const std::string name = symbol != nullptr ? demangled(symbol) : fmt::format("{}", frame);
+  std::string name = symbol != nullptr ? demangled(symbol) : fmt::format("{}", frame);
   if (const std::string line = lines.line_at(call); !line.empty()) return fmt::format("{} at {}", name, line);
   if (!known || info.dli_fname == nullptr) return name;
   const std::string_view file = info.dli_fname;
