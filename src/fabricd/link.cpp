@@ -14,14 +14,6 @@ uint32_t left_of(uint64_t end_ns) {
   return now >= end_ns ? 0 : static_cast<uint32_t>((end_ns - now + 999999) / 1000000);
 }
 
-template <class T, class Open>
-bool opened(Fid<T>& fid, long& error, Open&& open) {
-  T* made = nullptr;
-  error = open(&made);
-  if (error == 0) fid.reset(made);
-  return error == 0;
-}
-
 }  // namespace
 
 Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Opening& opening, Memory memory,
@@ -29,32 +21,19 @@ Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Openi
   auto info = find_provider(address.host, std::to_string(address.port), 0);
   if (!info) return pass_on(info.error());
   std::unique_ptr<Link> link(new Link);
-  link->info_ = std::move(*info);
-  fi_info* chosen = link->info_.get();
-  fi_eq_attr events{};
-  events.wait_obj = FI_WAIT_FD;
-  fi_cq_attr done{};
-  done.wait_obj = FI_WAIT_FD;
-  done.format = FI_CQ_FORMAT_CONTEXT;
-  done.size = 2 * fabric::kBuffers;
   long error = 0;
+  const bool has_adapter = link->adapter_.open(std::move(*info), 2 * fabric::kBuffers, error);
+  fi_info* chosen = link->adapter_.info.get();
   const bool ready =
-      opened(link->fabric_, error,
-             [&](auto** made) { return fi_fabric(chosen->fabric_attr, made, nullptr); }) &&
-      opened(link->domain_, error,
-             [&](auto** made) { return fi_domain(link->fabric_.get(), chosen, made, nullptr); }) &&
-      opened(link->events_, error,
-             [&](auto** made) { return fi_eq_open(link->fabric_.get(), &events, made, nullptr); }) &&
-      opened(link->done_, error,
-             [&](auto** made) { return fi_cq_open(link->domain_.get(), &done, made, nullptr); }) &&
+      has_adapter &&
       opened(link->endpoint_, error,
-             [&](auto** made) { return fi_endpoint(link->domain_.get(), chosen, made, nullptr); }) &&
-      (error = fi_ep_bind(link->endpoint_.get(), &link->events_->fid, 0)) == 0 &&
-      (error = fi_ep_bind(link->endpoint_.get(), &link->done_->fid, FI_TRANSMIT | FI_RECV)) == 0 &&
+             [&](auto** made) { return fi_endpoint(link->adapter_.domain.get(), chosen, made, nullptr); }) &&
+      (error = fi_ep_bind(link->endpoint_.get(), &link->adapter_.events->fid, 0)) == 0 &&
+      (error = fi_ep_bind(link->endpoint_.get(), &link->adapter_.done->fid, FI_TRANSMIT | FI_RECV)) == 0 &&
       (error = fi_enable(link->endpoint_.get())) == 0 &&
       (!wants_local_registration(*chosen) || opened(link->local_, error, [&](auto** made) {
-        return fi_mr_reg(link->domain_.get(), memory.start, memory.size_bytes, FI_READ | FI_WRITE, 0, 0, 0,
-                         made, nullptr);
+        return fi_mr_reg(link->adapter_.domain.get(), memory.start, memory.size_bytes, FI_READ | FI_WRITE, 0,
+                         0, 0, made, nullptr);
       }));
   if (!ready) return trouble(Cause::Full, "no data connection can be made: {}", fi_text(error));
   error = fi_connect(link->endpoint_.get(), chosen->dest_addr, &opening, sizeof opening);
@@ -64,12 +43,12 @@ Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Openi
     uint32_t event = 0;
     // An event is followed by what the other side said.
     alignas(fi_eq_cm_entry) char entry[sizeof(fi_eq_cm_entry) + 256];
-    const ssize_t got =
-        fi_eq_sread(link->events_.get(), &event, entry, sizeof entry, static_cast<int>(left_of(end)), 0);
+    const ssize_t got = fi_eq_sread(link->adapter_.events.get(), &event, entry, sizeof entry,
+                                    static_cast<int>(left_of(end)), 0);
     if (got >= 0 && event == FI_CONNECTED) return link;
     if (got == -FI_EAVAIL) {
       fi_eq_err_entry why{};
-      fi_eq_readerr(link->events_.get(), &why, 0);
+      fi_eq_readerr(link->adapter_.events.get(), &why, 0);
       return trouble(Cause::Unreachable, "the data port {}:{} refused: {}", address.host, address.port,
                      fi_text(why.err));
     }
@@ -105,7 +84,7 @@ Outcome<> Link::post(Operation& operation, uint32_t deadline_ms) {
       return {};
     }
     if (error != -FI_EAGAIN) return trouble(Cause::Gone, "the data connection has ended: {}", fi_text(error));
-    fi_cq_read(done_.get(), nullptr, 0);  // lets it get on
+    fi_cq_read(adapter_.done.get(), nullptr, 0);  // lets it get on
     if (left_of(end) == 0)
       return trouble(Cause::Timeout, "the data connection took nothing in {} ms", deadline_ms);
   }
@@ -113,14 +92,14 @@ Outcome<> Link::post(Operation& operation, uint32_t deadline_ms) {
 
 Outcome<Link::Operation*> Link::wait(uint32_t timeout_ms) {
   fi_cq_entry entry{};
-  const ssize_t got = fi_cq_sread(done_.get(), &entry, 1, nullptr, static_cast<int>(timeout_ms));
+  const ssize_t got = fi_cq_sread(adapter_.done.get(), &entry, 1, nullptr, static_cast<int>(timeout_ms));
   if (got == 1) {
     outstanding_ -= 1;
     return static_cast<Operation*>(entry.op_context);
   }
   if (got == -FI_EAGAIN || got == -FI_EINTR || got == 0) return nullptr;
   fi_cq_err_entry why{};
-  if (got == -FI_EAVAIL && fi_cq_readerr(done_.get(), &why, 0) == 1) outstanding_ -= 1;
+  if (got == -FI_EAVAIL && fi_cq_readerr(adapter_.done.get(), &why, 0) == 1) outstanding_ -= 1;
   return trouble(Cause::Gone, "the data connection broke: {}", fi_text(why.err != 0 ? why.err : got));
 }
 

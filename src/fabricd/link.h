@@ -48,12 +48,8 @@ class Link {
  private:
   Link() = default;
 
-  Info info_;
-  Fid<fid_fabric> fabric_;
-  Fid<fid_domain> domain_;
+  Adapter adapter_;
   Fid<fid_mr> local_;
-  Fid<fid_eq> events_;
-  Fid<fid_cq> done_;
   Fid<fid_ep> endpoint_;
   uint32_t outstanding_ = 0;
 };

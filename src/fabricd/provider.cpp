@@ -21,4 +21,21 @@ Outcome<Info> find_provider(const std::string& host, const std::string& port, ui
   return Info(found);
 }
 
+bool Adapter::open(Info chosen, size_t transfers, long& error) {
+  info = std::move(chosen);
+  fi_eq_attr event_queue{};
+  event_queue.wait_obj = FI_WAIT_FD;
+  fi_cq_attr transfer_queue{};
+  transfer_queue.wait_obj = FI_WAIT_FD;
+  transfer_queue.format = FI_CQ_FORMAT_CONTEXT;
+  transfer_queue.size = transfers;
+  return opened(fabric, error, [&](auto** made) { return fi_fabric(info->fabric_attr, made, nullptr); }) &&
+         opened(domain, error,
+                [&](auto** made) { return fi_domain(fabric.get(), info.get(), made, nullptr); }) &&
+         opened(events, error,
+                [&](auto** made) { return fi_eq_open(fabric.get(), &event_queue, made, nullptr); }) &&
+         opened(done, error,
+                [&](auto** made) { return fi_cq_open(domain.get(), &transfer_queue, made, nullptr); });
+}
+
 }  // namespace plat::fabricd

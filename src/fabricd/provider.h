@@ -39,6 +39,26 @@ using Info = std::unique_ptr<fi_info, FreeInfo>;
 // What is asked of a provider at an address; FI_SOURCE when it is one of our own.
 Outcome<Info> find_provider(const std::string& host, const std::string& port, uint64_t flags);
 
+// Keeps what open(&made) makes. False, with the error, if it makes nothing.
+template <class T, class Open>
+bool opened(Fid<T>& fid, long& error, Open&& open) {
+  T* made = nullptr;
+  error = open(&made);
+  if (error == 0) fid.reset(made);
+  return error == 0;
+}
+
+// What either side opens before its endpoints, and closes after them.
+struct Adapter {
+  Info info;
+  Fid<fid_fabric> fabric;
+  Fid<fid_domain> domain;
+  Fid<fid_eq> events;  // of connections
+  Fid<fid_cq> done;    // of transfers
+
+  bool open(Info chosen, size_t transfers, long& error);
+};
+
 // How the far side names registered memory.
 inline uint64_t base_of(const fi_info& info, const void* memory) {
   return (info.domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<uint64_t>(memory) : 0;

@@ -13,36 +13,20 @@ Outcome<std::unique_ptr<Target>> Target::listen(const std::string& host) {
   auto info = find_provider(host, "0", FI_SOURCE);
   if (!info) return pass_on(info.error());
   std::unique_ptr<Target> target(new Target);
-  target->info_ = std::move(*info);
-  fi_info* chosen = target->info_.get();
-  fi_eq_attr events{};
-  events.wait_obj = FI_WAIT_FD;
-  fi_cq_attr done{};
-  done.wait_obj = FI_WAIT_FD;
-  done.format = FI_CQ_FORMAT_CONTEXT;
-  done.size = 1024;
-  fid_fabric* fabric = nullptr;
-  fid_domain* domain = nullptr;
-  fid_eq* eq = nullptr;
-  fid_cq* cq = nullptr;
-  fid_pep* listener = nullptr;
   sockaddr_storage address{};
   size_t address_bytes = sizeof address;
-  int error = fi_fabric(chosen->fabric_attr, &fabric, nullptr);
-  if (error == 0) error = fi_domain(fabric, chosen, &domain, nullptr);
-  if (error == 0) error = fi_eq_open(fabric, &events, &eq, nullptr);
-  if (error == 0) error = fi_cq_open(domain, &done, &cq, nullptr);
-  if (error == 0) error = fi_passive_ep(fabric, chosen, &listener, nullptr);
-  if (error == 0) error = fi_pep_bind(listener, &eq->fid, 0);
-  if (error == 0) error = fi_listen(listener);
-  if (error == 0) error = fi_getname(&listener->fid, &address, &address_bytes);
-  if (error != 0)
+  long error = 0;
+  const bool ready = target->adapter_.open(std::move(*info), 1024, error) &&
+                     opened(target->listener_, error,
+                            [&](auto** made) {
+                              return fi_passive_ep(target->adapter_.fabric.get(), target->adapter_.info.get(),
+                                                   made, nullptr);
+                            }) &&
+                     (error = fi_pep_bind(target->listener_.get(), &target->adapter_.events->fid, 0)) == 0 &&
+                     (error = fi_listen(target->listener_.get())) == 0 &&
+                     (error = fi_getname(&target->listener_->fid, &address, &address_bytes)) == 0;
+  if (!ready)
     return trouble(Cause::Unreachable, "no data port can be opened on {}: {}", host, fi_text(error));
-  target->fabric_.reset(fabric);
-  target->domain_.reset(domain);
-  target->events_.reset(eq);
-  target->done_.reset(cq);
-  target->listener_.reset(listener);
   target->port_ = ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
                                                       : reinterpret_cast<sockaddr_in&>(address).sin_port);
   // They end with the process.
@@ -54,11 +38,11 @@ Outcome<std::unique_ptr<Target>> Target::listen(const std::string& host) {
 Outcome<Target::Registered> Target::offer(std::byte* start, uint64_t size_bytes) {
   for (;;) {
     fid_mr* memory = nullptr;
-    const int error = fi_mr_reg(domain_.get(), start, size_bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+    const int error = fi_mr_reg(adapter_.domain.get(), start, size_bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
                                 os::random_number(), 0, &memory, nullptr);
     if (error == -FI_ENOKEY) continue;  // somebody has this key: draw another
     if (error != 0) return trouble(Cause::Full, "memory cannot be registered: {}", fi_text(error));
-    return Registered{Fid<fid_mr>(memory), fi_mr_key(memory), base_of(*info_, start)};
+    return Registered{Fid<fid_mr>(memory), fi_mr_key(memory), base_of(*adapter_.info, start)};
   }
 }
 
@@ -85,10 +69,10 @@ void Target::hear() {
     uint32_t event = 0;
     alignas(fi_eq_cm_entry) char buffer[sizeof(fi_eq_cm_entry) + 256];
     auto* entry = reinterpret_cast<fi_eq_cm_entry*>(buffer);
-    const ssize_t got = fi_eq_sread(events_.get(), &event, buffer, sizeof buffer, -1, 0);
+    const ssize_t got = fi_eq_sread(adapter_.events.get(), &event, buffer, sizeof buffer, -1, 0);
     if (got == -FI_EAVAIL) {
       fi_eq_err_entry why{};
-      fi_eq_readerr(events_.get(), &why, 0);
+      fi_eq_readerr(adapter_.events.get(), &why, 0);
       continue;
     }
     if (got < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) continue;
@@ -114,14 +98,14 @@ void Target::accept(fi_info* request, const Opening& opening) {
     return;
   }
   fid_ep* endpoint = nullptr;
-  if (fi_endpoint(domain_.get(), request, &endpoint, nullptr) != 0) {
+  if (fi_endpoint(adapter_.domain.get(), request, &endpoint, nullptr) != 0) {
     fi_reject(listener_.get(), request->handle, nullptr, 0);
     connections_.erase(found);
     return;
   }
   found->second.endpoint.reset(endpoint);
-  if (fi_ep_bind(endpoint, &events_->fid, 0) != 0 ||
-      fi_ep_bind(endpoint, &done_->fid, FI_TRANSMIT | FI_RECV) != 0 || fi_enable(endpoint) != 0 ||
+  if (fi_ep_bind(endpoint, &adapter_.events->fid, 0) != 0 ||
+      fi_ep_bind(endpoint, &adapter_.done->fid, FI_TRANSMIT | FI_RECV) != 0 || fi_enable(endpoint) != 0 ||
       fi_accept(endpoint, nullptr, 0) != 0)
     connections_.erase(found);
 }
@@ -138,10 +122,10 @@ void Target::forget(fid_t endpoint) {
 void Target::move() {
   for (;;) {
     fi_cq_entry entry{};
-    const ssize_t got = fi_cq_sread(done_.get(), &entry, 1, nullptr, -1);
+    const ssize_t got = fi_cq_sread(adapter_.done.get(), &entry, 1, nullptr, -1);
     if (got == -FI_EAVAIL) {
       fi_cq_err_entry why{};
-      fi_cq_readerr(done_.get(), &why, 0);
+      fi_cq_readerr(adapter_.done.get(), &why, 0);
     }
   }
 }

@@ -52,11 +52,7 @@ class Target {
     Fid<fid_ep> endpoint;  // none: not connected yet
   };
 
-  Info info_;
-  Fid<fid_fabric> fabric_;
-  Fid<fid_domain> domain_;
-  Fid<fid_eq> events_;
-  Fid<fid_cq> done_;
+  Adapter adapter_;
   Fid<fid_pep> listener_;
   uint32_t port_ = 0;
   std::mutex mutex_;  // guards what follows; held while an endpoint closes, so that closed means closed
