@@ -21,10 +21,10 @@ Result<> allocate(Runtime& runtime, void** pointer, uint64_t size, const aclrtMa
   PLAT_TRY(want(pointer, parameter));
   PLAT_TRY(want_size(size, "size"));
   PLAT_TRY(acl::check_config_array(config));
-  PLAT_ASSIGN(plan, malloc::plan(runtime.node.product(), malloc::Call::Media, size, 0));
+  PLAT_ASSIGN(wanted, malloc::request_for(runtime.node.product(), malloc::Call::Media, size, 0));
   PLAT_ASSIGN(device, acl::current_device(runtime));
   PLAT_ASSIGN(attributes, acl::read_config(runtime, config, device));
-  PLAT_ASSIGN(start, runtime.allocate(plan, device, attributes.module, family));
+  PLAT_ASSIGN(start, runtime.allocate(wanted, device, attributes.module, family));
   *pointer = pointer_of(start);
   return {};
 }

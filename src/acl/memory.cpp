@@ -27,10 +27,10 @@ Result<> allocate(Runtime& runtime, void** devPtr, size_t size, aclrtMemMallocPo
   PLAT_TRY(want(devPtr, "devPtr"));
   PLAT_TRY(want_size(size, "size"));
   PLAT_TRY(acl::check_config_array(config));
-  PLAT_ASSIGN(plan, malloc::plan(runtime.node.product(), call, size, static_cast<uint32_t>(policy)));
+  PLAT_ASSIGN(wanted, malloc::request_for(runtime.node.product(), call, size, static_cast<uint32_t>(policy)));
   PLAT_ASSIGN(device, acl::current_device(runtime));
   PLAT_ASSIGN(attributes, acl::read_config(runtime, config, device));
-  PLAT_ASSIGN(start, runtime.allocate(plan, device, attributes.module, family_of(call)));
+  PLAT_ASSIGN(start, runtime.allocate(wanted, device, attributes.module, family_of(call)));
   *devPtr = pointer_of(start);
   return {};
 }

@@ -40,8 +40,9 @@ struct Runtime {
   Runtime();
 
   // A block of device memory; when the device (physical number) is full, pools give back what is idle.
-  Result<Va> allocate(const malloc::Plan& plan, uint32_t device, uint16_t module, malloc::Family family) {
-    return heap.allocate(plan, device, module, family,
+  Result<Va> allocate(const malloc::BlockRequest& wanted, uint32_t device, uint16_t module,
+                      malloc::Family family) {
+    return heap.allocate(wanted, device, module, family,
                          [this, device] { return pools.reclaim(device, streams); });
   }
 

@@ -23,7 +23,7 @@ SmallHeap& DeviceHeap::small(uint32_t bank) {
 
 namespace {
 
-// Really, or because the fault plan has it so.
+// Really, or because the fault wanted has it so.
 bool is_full(const Result<Va>& result) {
   return !result &&
          (result.error().rule == RuleId::OutOfMemory || result.error().rule == RuleId::FaultCapacity);
@@ -31,21 +31,21 @@ bool is_full(const Result<Va>& result) {
 
 }  // namespace
 
-Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family,
+Result<Va> DeviceHeap::allocate(const BlockRequest& wanted, uint32_t bank, uint16_t module, Family family,
                                 const MakeRoom& make_room) {
   PLAT_TRY(vmm_.node().bank(bank));
-  const BlockTag tag{plan.asked_bytes, static_cast<uint8_t>(plan.block_bytes - plan.asked_bytes), module,
-                     family};
+  const BlockTag tag{wanted.asked_bytes, static_cast<uint8_t>(wanted.block_bytes - wanted.asked_bytes),
+                     module, family};
   device::BlockInfo info;
-  info.attribute = static_cast<uint8_t>(attribute_of(plan, vmm_.node().product()));
+  info.attribute = static_cast<uint8_t>(attribute_of(wanted, vmm_.node().product()));
   info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
   info.location_id = bank;
-  info.asked_bytes = plan.asked_bytes;
+  info.asked_bytes = wanted.asked_bytes;
   const bool media = family == Family::Media || family == Family::MediaMpi;
-  info.purpose = plan.pages == Pages::Normal ? device::Purpose::SmallPages
-                 : media                     ? device::Purpose::Media
-                                             : device::Purpose::Device;
-  Plan actual = plan;
+  info.purpose = wanted.pages == Pages::Normal ? device::Purpose::SmallPages
+                 : media                       ? device::Purpose::Media
+                                               : device::Purpose::Device;
+  BlockRequest actual = wanted;
   const auto attempt = [&] {
     return actual.pages == Pages::Normal ? small(bank).allocate(tag, info)
                                          : allocate_large(actual, bank, tag, info);
@@ -56,7 +56,7 @@ Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module
     const bool released = small(bank).release_idle();
     if ((make_room && make_room()) || released) start = attempt();
   }
-  if (is_full(start) && plan.falls_back) {
+  if (is_full(start) && wanted.falls_back) {
     actual.pages = Pages::Normal;
     info.purpose = device::Purpose::SmallPages;
     if (auto fallback = attempt()) start = fallback;
@@ -67,7 +67,7 @@ Result<Va> DeviceHeap::allocate(const Plan& plan, uint32_t bank, uint16_t module
   return start;
 }
 
-Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
+Result<Va> DeviceHeap::allocate_large(const BlockRequest& wanted, uint32_t bank, const BlockTag& tag,
                                       const device::BlockInfo& info) {
   LargeBlock* block = nullptr;
   {
@@ -78,8 +78,8 @@ Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const Blo
     block->index = index;
   }
   vmm::Vmm::RegionRequest request;
-  request.size_bytes = plan.charged_bytes();
-  request.alignment = page_bytes(plan.pages);
+  request.size_bytes = wanted.charged_bytes();
+  request.alignment = page_bytes(wanted.pages);
   request.bank = bank;
   request.info = info;
   request.sub_blocks = block;
@@ -90,7 +90,7 @@ Result<Va> DeviceHeap::allocate_large(const Plan& plan, uint32_t bank, const Blo
     return forward(region.error());
   }
   const std::lock_guard lock(mutex_);
-  block->open(region->start, tag, plan.pages);
+  block->open(region->start, tag, wanted.pages);
   return region->start;
 }
 

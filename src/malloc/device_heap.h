@@ -27,7 +27,7 @@ class DeviceHeap {
   // `bank` is the device's physical number. `make_room` is asked when the device is full, before giving up:
   // whether somebody above gave anything back.
   using MakeRoom = std::function<bool()>;
-  Result<Va> allocate(const Plan& plan, uint32_t bank, uint16_t module, Family family,
+  Result<Va> allocate(const BlockRequest& wanted, uint32_t bank, uint16_t module, Family family,
                       const MakeRoom& make_room = nullptr);
   // Its IPC keys end with it; memory that another process keeps is not used again. `how` names the call that
   // frees, for later messages.
@@ -55,7 +55,7 @@ class DeviceHeap {
   SmallHeap& small(uint32_t bank);
   Result<> free_unshared(Va va, Family by, const char* how);
   void retire(Va va);
-  Result<Va> allocate_large(const Plan& plan, uint32_t bank, const BlockTag& tag,
+  Result<Va> allocate_large(const BlockRequest& wanted, uint32_t bank, const BlockTag& tag,
                             const device::BlockInfo& info);
   Result<> free_large(LargeBlock& block, Va start, const BlockTag& tag);
   LargeBlock* large_at(Va va) const;

@@ -42,10 +42,11 @@ uint32_t known_policy(Call call, uint32_t policy) {
 
 }  // namespace
 
-uint64_t Plan::charged_bytes() const { return align_up(block_bytes, page_bytes(pages)); }
+uint64_t BlockRequest::charged_bytes() const { return align_up(block_bytes, page_bytes(pages)); }
 
-Result<Plan> plan(const device::Product& product, Call call, uint64_t size_bytes, uint32_t policy) {
-  Plan result;
+Result<BlockRequest> request_for(const device::Product& product, Call call, uint64_t size_bytes,
+                                 uint32_t policy) {
+  BlockRequest result;
   const uint32_t known = known_policy(call, policy);
   PLAT_ASSIGN(bytes, block_bytes(product, call, size_bytes, known));
   if (bytes > device::kLargestReservation)
@@ -86,14 +87,14 @@ Result<Plan> plan(const device::Product& product, Call call, uint64_t size_bytes
   return result;
 }
 
-aclrtMemAttr attribute_of(const Plan& plan, const device::Product& product) {
-  if (plan.peer) {
-    if (plan.pages == Pages::Giant) return ACL_MEM_P2P_HUGE1G;
-    return plan.pages == Pages::Huge ? ACL_MEM_P2P_HUGE : ACL_MEM_P2P_NORMAL;
+aclrtMemAttr attribute_of(const BlockRequest& wanted, const device::Product& product) {
+  if (wanted.peer) {
+    if (wanted.pages == Pages::Giant) return ACL_MEM_P2P_HUGE1G;
+    return wanted.pages == Pages::Huge ? ACL_MEM_P2P_HUGE : ACL_MEM_P2P_NORMAL;
   }
-  if (plan.pages == Pages::Giant) return ACL_HBM_MEM_HUGE1G;
-  if (product.has_hbm) return plan.pages == Pages::Huge ? ACL_HBM_MEM_HUGE : ACL_HBM_MEM_NORMAL;
-  return plan.pages == Pages::Huge ? ACL_DDR_MEM_HUGE : ACL_DDR_MEM_NORMAL;
+  if (wanted.pages == Pages::Giant) return ACL_HBM_MEM_HUGE1G;
+  if (product.has_hbm) return wanted.pages == Pages::Huge ? ACL_HBM_MEM_HUGE : ACL_HBM_MEM_NORMAL;
+  return wanted.pages == Pages::Huge ? ACL_DDR_MEM_HUGE : ACL_DDR_MEM_NORMAL;
 }
 
 }  // namespace plat::malloc

@@ -24,7 +24,7 @@ constexpr uint64_t page_bytes(Pages pages) {
   return pages == Pages::Normal ? kNormalPageBytes : pages == Pages::Huge ? uint64_t{2} << 20 : 1u << 30;
 }
 
-struct Plan {
+struct BlockRequest {
   uint64_t asked_bytes = 0;  // by the program
   uint64_t block_bytes = 0;  // what the runtime asks the driver for: rounded, padded
   Pages pages = Pages::Normal;
@@ -36,9 +36,10 @@ struct Plan {
   uint64_t charged_bytes() const;
 };
 
-Result<Plan> plan(const device::Product& product, Call call, uint64_t size_bytes, uint32_t policy);
+Result<BlockRequest> request_for(const device::Product& product, Call call, uint64_t size_bytes,
+                                 uint32_t policy);
 
 // The attribute that describes such memory.
-aclrtMemAttr attribute_of(const Plan& plan, const device::Product& product);
+aclrtMemAttr attribute_of(const BlockRequest& wanted, const device::Product& product);
 
 }  // namespace plat::malloc

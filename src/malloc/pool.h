@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: memory that is allocated and freed in the order of streams.
 //
-// A pool holds segments of device memory, each cut into chunks of whole 2 MiB pages. A chunk that was freed
-// remembers behind which work; it is handed out again where that work is known to come first: on the same
-// stream always, on others as the pool's attributes allow. Once its stream has been synchronised it is
-// anybody's. Segments without chunks in use go back to the device when more is held than the threshold says.
+// A pool holds segments of device memory, each cut into stretches of whole 2 MiB pages. A stretch that was
+// freed remembers behind which work; it is handed out again where that work is known to come first: on the
+// same stream always, on others as the pool's attributes allow. Once its stream has been synchronised it is
+// anybody's. Segments without stretches in use go back to the device when more is held than the threshold
+// says.
 #pragma once
 
 #include <list>
@@ -18,7 +19,7 @@
 
 namespace plat::malloc {
 
-// One region of a pool. Tells, without a lock, which chunk is live around an address.
+// One region of a pool. Tells, without a lock, which stretch is live around an address.
 class PoolSegment final : public vmm::SubBlocks {
  public:
   explicit PoolSegment(uint64_t size_bytes)
@@ -28,10 +29,10 @@ class PoolSegment final : public vmm::SubBlocks {
 
   std::optional<Block> block_at(Va va) const override;
   bool has_tag(const Tag* tag) const override { return tag >= &live_[0] && tag < &live_[0] + pages; }
-  void open(Va chunk, uint64_t size_bytes);
+  void open(Va stretch, uint64_t size_bytes);
   // Back to what it was when it was made.
   void reset();
-  void close(Va chunk) { live_[page_of(chunk)].store(0, std::memory_order_release); }
+  void close(Va stretch) { live_[page_of(stretch)].store(0, std::memory_order_release); }
 
   const uint64_t pages;
   std::atomic<uint64_t> start{0};
@@ -42,8 +43,8 @@ class PoolSegment final : public vmm::SubBlocks {
     return (va.value - start.load(std::memory_order_acquire)) >> core::kPageShift;
   }
 
-  std::unique_ptr<std::atomic<uint32_t>[]> first_;  // of each page: where its chunk starts
-  std::unique_ptr<std::atomic<uint64_t>[]> live_;   // by first page: size of the live chunk, or 0
+  std::unique_ptr<std::atomic<uint32_t>[]> first_;  // of each page: where its stretch starts
+  std::unique_ptr<std::atomic<uint64_t>[]> live_;   // by first page: size of the live stretch, or 0
 };
 
 struct PoolAttributes {
@@ -76,7 +77,7 @@ class Pool {
   };
   struct Allocation {
     Va start;
-    uint64_t generation = 0;  // tells the chunk's lives apart
+    uint64_t generation = 0;  // tells the stretch's lives apart
     // Whether it opens in stream order: work that is queued still means the block that was there before.
     bool opens_later = false;
     Wait wait;
@@ -86,7 +87,7 @@ class Pool {
   void open(uint64_t generation);
   // Frees behind what the stream was given up to the position; 0 for at once. Returns the size.
   std::optional<uint64_t> free(Va va, stream::StreamId stream, stream::Position position);
-  // The free was reached: unless the chunk lives again, nothing may touch it any more.
+  // The free was reached: unless the stretch lives again, nothing may touch it any more.
   void expire(Va va);
   // The stream was synchronised: what was freed on it is anybody's, and too much of it is given back.
   void settle(const stream::Streams& streams);
@@ -108,7 +109,7 @@ class Pool {
   uint32_t bank() const { return bank_; }
 
  private:
-  struct Chunk {
+  struct Stretch {
     uint64_t size_bytes = 0;
     bool in_use = false;
     uint64_t generation = 0;
@@ -116,19 +117,19 @@ class Pool {
     stream::Position position = 0;
     PoolSegment* segment = nullptr;
   };
-  using Chunks = std::map<uint64_t, Chunk>;  // by start
+  using Stretches = std::map<uint64_t, Stretch>;  // by start
 
   enum class Reuse { No, Yes, AfterWait };
-  Reuse may_reuse(const Chunk& chunk, const stream::Streams& streams, stream::StreamId stream) const;
-  Allocation take(Chunks::iterator at, uint64_t size_bytes, const stream::Streams& streams);
-  Result<Chunks::iterator> grow(uint64_t size_bytes, const stream::Streams& streams);
-  Chunks::iterator merge(Chunks::iterator at);
+  Reuse may_reuse(const Stretch& stretch, const stream::Streams& streams, stream::StreamId stream) const;
+  Allocation take(Stretches::iterator at, uint64_t size_bytes, const stream::Streams& streams);
+  Result<Stretches::iterator> grow(uint64_t size_bytes, const stream::Streams& streams);
+  Stretches::iterator merge(Stretches::iterator at);
 
   vmm::Vmm& vmm_;
   SegmentStore& segments_;
   const uint32_t bank_;
   const uint64_t max_bytes_;
-  Chunks chunks_;
+  Stretches stretches_;
   struct Opening {
     Va start;
     uint64_t size_bytes;

@@ -40,8 +40,8 @@ struct TinyDevice {
 
   Result<Va> malloc(uint64_t size, uint32_t policy = ACL_MEM_MALLOC_HUGE_FIRST,
                     malloc::Call call = malloc::Call::Malloc) {
-    PLAT_ASSIGN(plan, malloc::plan(node.product(), call, size, policy));
-    return heap.allocate(plan, 0, malloc::kModuleApp,
+    PLAT_ASSIGN(wanted, malloc::request_for(node.product(), call, size, policy));
+    return heap.allocate(wanted, 0, malloc::kModuleApp,
                          call == malloc::Call::Media ? malloc::Family::Media : malloc::Family::Device);
   }
   Result<> free(Va va) { return heap.free(va, malloc::Family::Device, "aclrtFree"); }

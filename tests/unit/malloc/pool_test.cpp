@@ -251,7 +251,7 @@ TEST_F(Pools, AFullDeviceTakesBackWhatPoolsHold) {
   ASSERT_TRUE(pools.free(allocate(16_MiB, one), streams, one));
   ASSERT_TRUE(streams.synchronize(one));
   const auto whole_device =
-      plan(tiny.node.product(), Call::Align32, 64_MiB, ACL_MEM_MALLOC_HUGE_ONLY).value();
+      request_for(tiny.node.product(), Call::Align32, 64_MiB, ACL_MEM_MALLOC_HUGE_ONLY).value();
   const auto take = [&](const DeviceHeap::MakeRoom& make_room) {
     return tiny.heap.allocate(whole_device, 0, kModuleApp, Family::Device, make_room);
   };
