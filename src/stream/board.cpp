@@ -86,6 +86,7 @@ struct Board::Layout {
 
 Board::Core::~Core() { os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout)); }
 
+// tests/model/bell_test.cpp has this in small: no order here can be weaker.
 void Board::Core::ring() const {
   memory->bell.fetch_add(1);
   if (memory->attended.load() != 0)
@@ -101,7 +102,8 @@ void Board::Core::ring_all() const {
 
 bool Board::Core::attend() {
   uint32_t nobody = 0;
-  return memory->attended.compare_exchange_strong(nobody, 1);
+  // Who does not see it yet calls the listening thread, which is there all the same.
+  return memory->attended.compare_exchange_strong(nobody, 1, std::memory_order_relaxed);
 }
 
 // Who rang since this thread looked last may have called it and nobody else.
@@ -111,7 +113,7 @@ void Board::Core::leave() {
   if (!parked.empty()) os::wake_sleepers(memory->bell, kListener);
 }
 
-uint32_t Board::Core::heard() const { return memory->bell.load(); }
+uint32_t Board::Core::heard() const { return memory->bell.load(std::memory_order_acquire); }
 
 void Board::Core::pass_on() {
   std::vector<std::shared_ptr<Stream>> streams;
@@ -128,7 +130,7 @@ void Board::Core::sleep(uint32_t heard, Deadline deadline) {
 }
 
 void Board::Core::rouse() {
-  memory->bell.fetch_add(1);
+  memory->bell.fetch_add(1, std::memory_order_relaxed);
   os::wake_sleepers(memory->bell, kAttendant);
 }
 
@@ -137,7 +139,7 @@ void Board::Core::listen() {
   const os::tsan::Unwatched unwatched;
   memory->listeners.fetch_add(1);
   while (!stopping.load()) {
-    const uint32_t heard = memory->bell.load();
+    const uint32_t heard = memory->bell.load(std::memory_order_acquire);
     pass_on();
     waiting_room.notify();
     if (own) {
