@@ -26,9 +26,8 @@ void Races::note_part(const Access& access, uint64_t since, const Object& holder
             if (!found && !is_after(access, since, earlier))
               found = Conflict{earlier, writes, start + (first - offset), last - first};
           };
-          if (bytes.write.position.count != 0) compare(bytes.write, true);
-          if (access.write)
-            for (const Touch& read : bytes.reads) compare(read, false);
+          if (bytes.write) compare(*bytes.write, true);
+          if (access.write) bytes.for_each_read([&](const Touch& read) { compare(read, false); });
         });
   if (!access.asynchronous) return;
   remember(known != books_.end() ? known->second : books_[holder.serial], access, offset, offset + size);
@@ -43,14 +42,15 @@ bool Races::is_after(const Access& access, uint64_t since, const Touch& earlier)
 }
 
 void Races::remember(Book& book, const Access& access, uint64_t offset, uint64_t end) {
-  const Touch touch{access.position, Site::of(access.event), access.stream};
+  const Shared touch(Touch{access.position, Site::of(access.event), access.stream});
   if (access.write) {
-    book.ranges.assign(offset, end, Bytes{touch, {}});
+    Bytes bytes;
+    bytes.write = touch;
+    book.ranges.assign(offset, end, std::move(bytes));
   } else {
     book.ranges.update(offset, end, [&](Bytes& bytes) {
-      std::erase_if(bytes.reads,
-                    [&](const Touch& read) { return model_.order().is_before(read.position, access.actor); });
-      bytes.reads.push_back(touch);
+      bytes.add_read(
+          touch, [&](const Touch& read) { return model_.order().is_before(read.position, access.actor); });
     });
   }
   if (book.ranges.size() > book.look_after) drop_what_is_over(book);
@@ -61,7 +61,9 @@ void Races::drop_what_is_over(Book& book) const {
     return model_.order().is_before(touch.position, Order::kHost);
   };
   book.ranges.erase_if([&](const Bytes& bytes) {
-    return is_over(bytes.write) && std::all_of(bytes.reads.begin(), bytes.reads.end(), is_over);
+    bool all = !bytes.write || is_over(*bytes.write);
+    bytes.for_each_read([&](const Touch& read) { all = all && is_over(read); });
+    return all;
   });
   if (book.ranges.size() > kRangesMax) book.ranges.clear();
   book.look_after = std::max(kLookAfter, 2 * book.ranges.size());

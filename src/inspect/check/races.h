@@ -6,13 +6,44 @@
 // host has waited for can race with nothing that comes later, and is dropped when a map grows.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "inspect/model/model.h"
+#include "inspect/model/range_table.h"
 
 namespace plat::inspect {
+
+// Counts who has it; for one thread.
+template <class T>
+class SharedTouch {
+ public:
+  SharedTouch() = default;
+  explicit SharedTouch(const T& value) : node_(new Node{value, 1}) {}
+  SharedTouch(const SharedTouch& other) : node_(other.node_) {
+    if (node_ != nullptr) ++node_->users;
+  }
+  SharedTouch(SharedTouch&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  SharedTouch& operator=(SharedTouch other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~SharedTouch() {
+    if (node_ != nullptr && --node_->users == 0) delete node_;
+  }
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const T& operator*() const { return node_->value; }
+
+ private:
+  struct Node {
+    T value;
+    uint32_t users;
+  };
+  Node* node_ = nullptr;
+};
 
 class Races {
  public:
@@ -46,12 +77,45 @@ class Races {
   size_t size() const;
 
  private:
+  // One access is remembered once, for all ranges that it was the last one of.
+  using Shared = SharedTouch<Touch>;
   struct Bytes {
-    Touch write;               // count 0: none
-    std::vector<Touch> reads;  // since the write; none of them comes before another
+    Shared write;  // none: nobody that counts
+    Shared read;   // since the write; none of these comes before another
+    std::unique_ptr<std::vector<Shared>> more_reads;
+
+    Bytes() = default;
+    Bytes(Bytes&&) noexcept = default;
+    Bytes& operator=(Bytes&&) noexcept = default;
+    Bytes(const Bytes& other)
+        : write(other.write),
+          read(other.read),
+          more_reads(other.more_reads ? std::make_unique<std::vector<Shared>>(*other.more_reads) : nullptr) {}
+    Bytes& operator=(const Bytes& other) { return *this = Bytes(other); }
+    ~Bytes() = default;
+
+    template <class Visit>
+    void for_each_read(Visit&& visit) const {
+      if (read) visit(*read);
+      if (more_reads)
+        for (const Shared& one : *more_reads) visit(*one);
+    }
+    template <class IsBefore>
+    void add_read(const Shared& touch, IsBefore&& is_before) {
+      if (more_reads) {
+        std::erase_if(*more_reads, [&](const Shared& one) { return is_before(*one); });
+        if (more_reads->empty()) more_reads.reset();
+      }
+      if (!read || is_before(*read)) {
+        read = touch;
+        return;
+      }
+      if (!more_reads) more_reads = std::make_unique<std::vector<Shared>>();
+      more_reads->push_back(touch);
+    }
   };
   struct Book {
-    RangeMap<Bytes> ranges;
+    RangeTable<Bytes> ranges;
     size_t look_after = kLookAfter;  // when to look for what is over
   };
 
