@@ -32,7 +32,9 @@ std::string ObjectPlayer::history() const {
 bool ObjectPlayer::agree(std::string call, std::optional<RuleId> wanted, int got) {
   calls_.push_back(fmt::format("{} = {}", call, got));
   if (calls_.size() > kObjectsRemembered) calls_.pop_front();
-  const int code = wanted ? rules::get(*wanted).code(rules::Generation::V2) : 0;
+  const int code = wanted ? rules::get(*wanted).code(machine_ == Machine::A950 ? rules::Generation::V3
+                                                                               : rules::Generation::V2)
+                          : 0;
   const std::string_view wanted_rule = wanted ? rules::get(*wanted).name : "";
   const std::string_view message = aclGetRecentErrMsg();
   const std::string_view rule = got == 0 ? "" : message.substr(0, message.find(' '));
@@ -44,10 +46,12 @@ bool ObjectPlayer::agree(std::string call, std::optional<RuleId> wanted, int got
 bool ObjectPlayer::open() {
   if (aclrtSetDevice(0) != 0) return differ("no device");
   if (machine_ == Machine::Rc) return true;
+  if (machine_ == Machine::A950) return aclrtCreateStream(&stream_) == 0 || differ("no stream");
   for (void*& block : blocks_) {
     if (aclrtMalloc(&block, kPage - 64, ACL_MEM_MALLOC_HUGE_ONLY) != 0) return differ("no memory");
     if (aclrtMemset(block, sizeof(Words), 0, sizeof(Words)) != 0) return differ("no fill");
   }
+  if (!read_options()) return differ("no options");
   return aclrtCreateStream(&stream_) == 0 || differ("no stream");
 }
 
@@ -58,6 +62,12 @@ bool ObjectPlayer::take_down() {
     if (!agree("aclrtFree", std::nullopt, aclrtFree(pointer(start)))) return false;
   for (const auto& [handle, is_set] : notifies_)
     if (!agree("aclrtDestroyNotify", std::nullopt, aclrtDestroyNotify(pointer(handle)))) return false;
+  for (const auto& [handle, count] : counts_)
+    if (!agree("aclrtCntNotifyDestroy", std::nullopt, aclrtCntNotifyDestroy(pointer(handle)))) return false;
+  for (const auto& [handle, flag] : events_)
+    if (!agree("aclrtDestroyEvent", std::nullopt, aclrtDestroyEvent(pointer(handle)))) return false;
+  for (const auto& [handle, attributes] : streams_)
+    if (!agree("aclrtDestroyStream", std::nullopt, aclrtDestroyStream(pointer(handle)))) return false;
   for (const auto& [handle, buffer] : buffers_)
     if (buffer.head == 0 && !agree("aclrtFreeBuf", std::nullopt, aclrtFreeBuf(pointer(handle)))) return false;
   for (void* block : blocks_)
@@ -93,11 +103,21 @@ bool ObjectPlayer::step(Choices& choices) {
       &ObjectPlayer::notify_use,
       &ObjectPlayer::notify_use,
       &ObjectPlayer::snapshot,
+      &ObjectPlayer::stream_create,
+      &ObjectPlayer::stream_ask,
+      &ObjectPlayer::stream_set,
+      &ObjectPlayer::stream_cut,
+      &ObjectPlayer::event_record,
+      &ObjectPlayer::options,
   };
   static constexpr Action kOfRc[] = {&ObjectPlayer::buffer_allocate, &ObjectPlayer::buffer_use,
                                      &ObjectPlayer::buffer_chain};
-  const Action action = machine_ == Machine::Rc ? kOfRc[choices.below(std::size(kOfRc))]
-                                                : kOfA2[choices.below(std::size(kOfA2))];
+  static constexpr Action kOf950[] = {&ObjectPlayer::count_create, &ObjectPlayer::count_use,
+                                      &ObjectPlayer::count_use, &ObjectPlayer::stream_create,
+                                      &ObjectPlayer::stream_ask};
+  const Action action = machine_ == Machine::Rc     ? kOfRc[choices.below(std::size(kOfRc))]
+                        : machine_ == Machine::A950 ? kOf950[choices.below(std::size(kOf950))]
+                                                    : kOfA2[choices.below(std::size(kOfA2))];
   return (this->*action)(choices);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a script of calls on managed memory, reductions, peer maps, notifies, buffers of queues and
-// snapshots, and holds each answer and every byte against a plain model written from the documented contract.
-// The machine is an A2, or, for the buffers, an A2 in RC form. Scripts are those of vmm_play.h.
+// Plays a script of calls on managed memory, reductions, peer maps, notifies, streams, system parameters,
+// buffers of queues and snapshots, and holds each answer and every byte against a plain model written from
+// the documented contract. The machine is an A2, or an A2 in RC form for the buffers, or a 950 for counting
+// notifies. Scripts are those of vmm_play.h.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ namespace plat::test {
 
 class ObjectPlayer {
  public:
-  enum class Machine { A2, Rc };
+  enum class Machine { A2, Rc, A950 };
   explicit ObjectPlayer(Machine machine) : machine_(machine) {}
 
   // Plays the script and takes everything down. False where the two sides part.
@@ -47,6 +48,13 @@ class ObjectPlayer {
     uint64_t head = 0;
   };
   enum class Snapshot { Running, Locked, BackedUp };
+  struct Attributes {
+    uint32_t flags = 0;
+    uint32_t priority = 0;
+    uint32_t overflow = 0;
+    uint32_t tag = 0;
+    uint32_t cache = 0;
+  };
 
   static void* pointer(uint64_t value) { return reinterpret_cast<void*>(value); }
   static uint64_t number(const void* value) { return reinterpret_cast<uint64_t>(value); }
@@ -72,6 +80,15 @@ class ObjectPlayer {
   bool notify_create(Choices& choices);
   bool notify_use(Choices& choices);
   bool snapshot(Choices& choices);
+  bool stream_create(Choices& choices);
+  bool stream_ask(Choices& choices);
+  bool stream_set(Choices& choices);
+  bool stream_cut(Choices& choices);
+  bool event_record(Choices& choices);
+  bool options(Choices& choices);
+  bool read_options();  // as an earlier script left them
+  bool count_create(Choices& choices);
+  bool count_use(Choices& choices);
   bool buffer_allocate(Choices& choices);
   bool buffer_use(Choices& choices);
   bool buffer_chain(Choices& choices);
@@ -97,6 +114,14 @@ class ObjectPlayer {
   std::map<uint64_t, bool> notifies_;  // and whether each is set
   uint64_t gone_notify_ = 0;
   Snapshot snapshot_ = Snapshot::Running;
+  std::map<uint64_t, Attributes> streams_;
+  uint64_t gone_stream_ = 0;
+  std::map<uint64_t, std::optional<uint32_t>> events_;  // and the flag that each is recorded with
+  uint64_t gone_event_ = 0;
+  std::array<int64_t, 4> options_{};
+  std::array<std::optional<int64_t>, 3> context_options_{};
+  std::map<uint64_t, uint32_t> counts_;
+  uint64_t gone_count_ = 0;
   std::map<uint64_t, Buffer> buffers_;
   uint64_t gone_buffer_ = 0;
   uint32_t next_memory_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random calls on managed memory, notifies, reductions, snapshots and buffers of queues, legal and illegal,
-// against the library and against a plain model: the same answer to each, and the same bytes.
+// Random calls on managed memory, notifies, streams, reductions, snapshots and buffers of queues, legal and
+// illegal, against the library and against a plain model: the same answer to each, and the same bytes.
 //
 // PLAT_TEST_SEED=n plays other calls than usual.
 #include <gtest/gtest.h>
@@ -50,6 +50,7 @@ void play(const char* product, ObjectPlayer::Machine machine) {
 }
 
 TEST(Objects, OfAnA2) { play("a2", ObjectPlayer::Machine::A2); }
+TEST(Objects, OfA950) { play("950", ObjectPlayer::Machine::A950); }
 TEST(Objects, OfAProgramOnTheDevice) { play("200i-a2-rc", ObjectPlayer::Machine::Rc); }
 
 }  // namespace
