@@ -54,7 +54,9 @@ std::string process_name(int32_t pid) {
 }
 
 uint64_t start_time_of(int32_t pid) {
-  const auto text = read_small_file(fmt::format("/proc/{}/stat", pid));
+  // That of its first thread, which is the same. Emulators give a process another file for its own
+  // /proc/self/stat, with a time that no other process sees.
+  const auto text = read_small_file(fmt::format("/proc/{0}/task/{0}/stat", pid));
   if (!text) return 0;
   // Field 22; the second field is the name in parentheses, which may itself hold spaces and parentheses.
   const size_t after_name = text->rfind(')');
