@@ -13,9 +13,10 @@
 
 namespace plat::fabric {
 
-inline constexpr uint32_t kWireVersion = 1;
-inline constexpr uint64_t kBufferBytes = 1_MiB;
-inline constexpr uint32_t kBuffers = 4;
+inline constexpr uint32_t kWireVersion = 2;
+// As many as the caches near a processor hold: what a copy puts into a buffer is still there when it is sent.
+inline constexpr uint64_t kBufferBytes = 256_KiB;
+inline constexpr uint32_t kBuffers = 8;
 inline constexpr uint64_t kLongestText = 32768;
 
 // Join: a further connection of a session that asks, so that threads need not wait for each other's imports.
