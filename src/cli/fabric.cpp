@@ -16,6 +16,7 @@
 #include "fabric/start.h"
 #include "os/child.h"
 #include "os/process.h"
+#include "rules/rules.h"
 
 namespace plat::cli {
 
@@ -61,7 +62,8 @@ int start(const device::Config& config) {
   const bool ran = !ask(config).is_null();
   const std::string socket = fabric::socket_path(config.directory, config.node);
   if (const auto started = fabric::start_daemon(daemon_path(), socket, fabric::kStartMs); !started)
-    return bad_news(started.error().detail);
+    return bad_news(fmt::format("{}: {}\n{}", rules::get(started.error().rule).name, started.error().detail,
+                                rules::get(started.error().rule).fix));
   fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(ask(config)));
   return kDone;
 }

@@ -35,6 +35,9 @@ std::string count_of(uint64_t count, const char* word) {
 }
 
 std::string own_line(const Json& status) {
+  if (status.contains("other_version"))
+    return fmt::format("fabric daemon: pid {} is of another version ({}); 'plat fabric stop' ends it\n",
+                       number_of(status, "pid"), text_of(status, "other_version"));
   if (status.contains("silent"))
     return fmt::format("fabric daemon: pid {} does not answer\n", number_of(status, "pid"));
   return fmt::format("fabric daemon: server {} (node {}) at {}, data at port {}, pid {}\n",
@@ -82,6 +85,8 @@ FabricStatus ask_fabric(const std::string& directory, const std::string& node, i
       fabric::receive(connection.get(), reply, text, timeout_ms) == fabric::Received::Message) {
     Json status = Json::parse(text, nullptr, false);
     if (status.is_object()) return status;
+    if (reply.cause == fabric::Cause::Version)
+      return {{"pid", static_cast<uint64_t>(who->pid)}, {"other_version", text}};
   }
   return {{"pid", static_cast<uint64_t>(who->pid)}, {"silent", true}};
 }

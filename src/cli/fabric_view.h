@@ -9,7 +9,8 @@
 
 namespace plat::cli {
 
-// Nothing (null) when no daemon runs. One that does not answer in time is told by its "pid" and "silent".
+// Nothing (null) when no daemon runs. One that does not answer in time is told by its "pid" and "silent",
+// one of another version by "other_version".
 using FabricStatus = nlohmann::ordered_json;
 FabricStatus ask_fabric(const std::string& directory, const std::string& node, int timeout_ms);
 

@@ -266,7 +266,8 @@ class Daemon::Copy {
     std::string text;
     switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms))) {
       case Received::End:
-        return forward(daemon_.lost(RuleId::FabricLost, fmt::format("ended in the middle of {}", doing)));
+        return forward(daemon_.lost(
+            RuleId::FabricLost, fmt::format("ended in the middle of {} import {}", doing, request_.import)));
       case Received::Nothing:
         return fail(RuleId::FabricTimeout, "",
                     "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,

@@ -108,7 +108,9 @@ Result<std::shared_ptr<Daemon>> Servers::daemon() {
 
 Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::FabricHandle& handle,
                                                    uint32_t device) {
-  PLAT_ASSIGN(first, daemon());
+  auto met = daemon();
+  if (!met) return forward(blame_handle(met.error()));
+  const std::shared_ptr<Daemon> first = *met;
   const Daemon::Wanted wanted{handle.server, handle.share, handle.key};
   auto imported = first->import(wanted);
   std::shared_ptr<Daemon> used = first;
@@ -134,8 +136,8 @@ void Servers::exported() {
   const auto started = start_daemon(daemon_beside_library(), where_.socket, kStartMs);
   if (started) return;
   cannot_start_.store(true, std::memory_order_relaxed);
-  report::warning(
-      fmt::format("other servers cannot import what is exported here: {}", started.error().detail));
+  report::warning(fmt::format("other servers cannot import what is exported here: {}: {}",
+                              rules::get(started.error().rule).name, started.error().detail));
 }
 
 void Servers::abandon_in_child() {

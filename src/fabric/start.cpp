@@ -37,6 +37,18 @@ Result<os::Fd> take_turn(const std::string& socket, uint64_t end_ns) {
   return turn;
 }
 
+// What the daemon said before it ended. If it was a rule, that is the rule, and the rest of what it said is
+// in it.
+Result<> did_not_start(std::string_view said) {
+  constexpr std::string_view kName = "plat-fabricd: ";
+  if (said.starts_with(kName)) said.remove_prefix(kName.size());
+  const size_t end = said.find(": ");
+  const rules::Rule* const rule = end == std::string_view::npos ? nullptr : rules::find(said.substr(0, end));
+  if (rule == nullptr) return refused("the daemon did not start: {}", said);
+  return fail(rule->id, "", "the daemon of this server did not start: {}",
+              said.substr(end + 2, said.find('\n') - end - 2));
+}
+
 }  // namespace
 
 std::string daemon_beside_library() {
@@ -71,8 +83,7 @@ Result<> start_daemon(const std::string& program, const std::string& socket, uin
   while (os::monotonic_nanoseconds() < end_ns) {
     if (answers(socket)) return {};
     if (os::has_ended(daemon, 5))
-      return refused("the daemon did not start: {}",
-                     trim(visible_lines(os::read_small_file(log).value_or(""))));
+      return did_not_start(trim(visible_lines(os::read_small_file(log).value_or(""))));
   }
   return refused("the daemon did not start in {} ms; {} may say why", deadline_ms, log);
 }

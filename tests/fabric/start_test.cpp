@@ -2,6 +2,8 @@
 // Where PLAT_FABRIC is set, the first program that needs the daemon of its server starts it.
 #include "fabric/start.h"
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <fstream>
 #include <list>
@@ -135,6 +137,33 @@ TEST(FabricStart, ADaemonThatCannotStartSaysWhy) {
       EXPECT_NE(said.find("'0 here' is not 'SERVER HOST:PORT'"), std::string::npos) << said;
     }
     EXPECT_TRUE(peer.join());
+  });
+}
+
+// A rule that it breaks is the one that is cited, not that it is not there.
+TEST(FabricStart, ADaemonWithBadKeysCitesTheirRule) {
+  in_child([] {
+    const Cluster cluster(2, "64MiB", kLater);
+    Peer peer([&](Channel& channel) { exporter(cluster, 0, channel, 2_MiB); });
+    const auto fabric = receive_handle(peer.channel());
+    const std::string keys = cluster.directory() + "/keys";
+    ASSERT_EQ(mkdir(keys.c_str(), 0700), 0);
+    setenv("PLAT_FABRIC_KEYS", keys.c_str(), 1);
+    cluster.join(1);
+    cluster.configure(1);
+    OK(aclrtSetDevice(0));
+    aclrtDrvMemHandle handle = nullptr;
+    EXPECT_EQ(import(fabric, &handle), 107017);
+    EXPECT_EQ(std::string(aclGetRecentErrMsg()).find("FABRIC-Key-own"), 0u) << aclGetRecentErrMsg();
+    const std::string key = keys + "/server-1.key";
+    std::ofstream(key) << "no key";
+    ASSERT_EQ(chmod(key.c_str(), 0644), 0);
+    EXPECT_EQ(import(fabric, &handle), 107017);
+    const std::string said = aclGetRecentErrMsg();
+    EXPECT_EQ(said.find("FABRIC-Key-private"), 0u) << said;
+    EXPECT_NE(said.find("chmod 600"), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+    peer.channel().send(0);
   });
 }
 
