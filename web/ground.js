@@ -7,7 +7,7 @@ import { kCounts, kDivided, kindOf, nameOf } from "./trace.js";
 export const kGrounds = [
   { key: "device", title: "Device memory", holds: (trace, life) => (trace.life.flags[life] & kCounts) !== 0 },
   { key: "pools", title: "Blocks of pools", holds: (trace, life) => kindOf(trace, life) === "region" },
-  { key: "host", title: "Host memory", holds: (trace, life) => ["host block", "host registration", "managed block"].includes(kindOf(trace, life)) },
+  { key: "host", title: "Host memory", holds: (trace, life) => ["host block", "host registration", "managed block", "mbuf"].includes(kindOf(trace, life)) },
   { key: "space", title: "Address space",
     holds: (trace, life) => ["reservation", "heap", "mapping", "import"].includes(kindOf(trace, life)) },
 ];

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   programs::add_heard_programs(all);
   programs::add_process_programs(all);
   programs::add_managed_programs(all);
+  programs::add_mbuf_programs(all);
   const auto chosen = all.find(argc > 1 ? argv[1] : "");
   if (chosen == all.end()) {
     for (const auto& [name, program] : all) std::printf("%s\n", name.c_str());

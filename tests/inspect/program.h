@@ -134,5 +134,6 @@ void add_dialect_programs(Programs& programs);
 void add_heard_programs(Programs& programs);
 void add_process_programs(Programs& programs);
 void add_managed_programs(Programs& programs);
+void add_mbuf_programs(Programs& programs);
 
 }  // namespace programs

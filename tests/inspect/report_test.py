@@ -32,6 +32,17 @@ def test_managed_memory_and_reductions_are_recorded(tmp_path):
     assert told.count(("aclrtMemP2PMap", (4096, 0))) == 1
 
 
+def test_mbufs_and_snapshots_are_recorded(tmp_path):
+    told = [name for name, _, _, _ in events(record(tmp_path, "mbufs_given_back"))]
+    for name, count in [("aclrtAllocBuf", 2), ("aclrtCopyBufRef", 1), ("aclrtAppendBufChain", 1), ("aclrtFreeBuf", 2)]:
+        assert told.count(name) == count, name
+    told = [name for name, _, _, _ in events(record(tmp_path, "snapshot_restored"))]
+    assert [name for name in told if name.startswith("aclrtSnapShot")] == [
+        "aclrtSnapShotProcess" + step for step in ["Lock", "Backup", "Restore", "Unlock"]]
+    left = json.loads(run("report", "--json", record(tmp_path, "leak_mbuf")).stdout)[0]
+    assert "mbuf" in json.dumps(left)
+
+
 def test_growth_from_mark_to_mark_is_reported(tmp_path):
     trace = record(tmp_path, "growth")
     report = json.loads(run("report", "--json", trace).stdout)[0]

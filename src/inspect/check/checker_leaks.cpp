@@ -43,6 +43,8 @@ RuleId leak_rule(const Object& object) {
       return RuleId::LeakContext;
     case Kind::Pool:
       return RuleId::LeakPool;
+    case Kind::Mbuf:
+      return RuleId::LeakMbuf;
   }
   return RuleId::LeakDeviceBlock;
 }
@@ -51,6 +53,7 @@ RuleId leak_rule(const Object& object) {
 
 void Checker::leak(const Object& object, const Event* taken_back) {
   if (object.disputed || model_.is_held_by_pool(object)) return;
+  if (object.kind == Kind::Mbuf && object.parent != 0) return;  // goes with the head of its chain
   // A pool may live as long as its process, but not longer than its device, or than the part that is checked.
   if (object.kind == Kind::Heap && taken_back == nullptr && !options_.is_leak) return;
   Finding finding;

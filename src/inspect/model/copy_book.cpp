@@ -88,7 +88,8 @@ void CopyBook::check_sides(const Event& event, uint64_t target, uint64_t source,
     return memory_.memory().find(address, range) ? &registry_.at(range.value) : nullptr;
   };
   const auto is_wrong = [](const Object* object, bool to_host, bool to_device) {
-    if (object == nullptr || object->kind == Kind::HostRegistration || object->kind == Kind::ManagedBlock)
+    if (object == nullptr || object->kind == Kind::HostRegistration || object->kind == Kind::ManagedBlock ||
+        object->kind == Kind::Mbuf)
       return false;
     return object->kind == Kind::HostBlock ? to_device : to_host;
   };

@@ -160,7 +160,8 @@ void MemoryBook::reset_device(const Event& event, std::optional<int32_t> device)
     const bool told =
         object.kind == Kind::Heap || object.kind == Kind::Region;  // by the program, not the device
     const bool host = object.kind == Kind::HostBlock || object.kind == Kind::HostRegistration ||
-                      object.kind == Kind::Reservation || object.kind == Kind::ManagedBlock;
+                      object.kind == Kind::Reservation || object.kind == Kind::ManagedBlock ||
+                      object.kind == Kind::Mbuf;
     const bool stays = device && (host || object.device != *device);
     if (object.kind == Kind::Heap && !stays) registry_.listener().dropped(object, event);
     if (told || stays) continue;
@@ -214,6 +215,24 @@ void MemoryBook::apply(const Event& event) {
         end_memory(event, at(range.value));
       return;
     }
+    case Op::aclrtAllocBuf:
+    case Op::aclrtCopyBufRef:
+      return allocate_mbuf(event);
+    case Op::aclrtFreeBuf:
+      return free_mbuf(event);
+    case Op::aclrtAppendBufChain:
+      return append_mbuf(event);
+    case Op::aclrtSnapShotProcessLock:
+      // It returns when all work has run.
+      if (event.succeeded()) streams_.wait_for_everything();
+      return;
+    case Op::aclrtSnapShotProcessBackup:
+      return back_up(event);
+    case Op::aclrtSnapShotProcessRestore:
+      return restore(event);
+    case Op::aclrtSnapShotProcessUnlock:
+      if (event.succeeded()) backup_.clear();
+      return;
     case Op::aclrtIpcMemImportByKey:
       return import_key(event);
     case Op::aclrtIpcMemClose:

@@ -32,6 +32,7 @@ class MemoryBook {
     for (const Ranges* const ranges : {&memory_, &freed_memory_, &reservations_})
       ranges->for_each([&](uint64_t, uint64_t, ObjectId id) { keep(id); });
     for (const auto& [key, id] : imports_) keep(id);
+    for (const auto& [id, written] : backup_) keep(id);
   }
 
   const Ranges& memory() const { return memory_; }              // blocks and mappings
@@ -93,6 +94,16 @@ class MemoryBook {
   void end_memory(const Event& event, Object& object);
   void check_in_flight(const Event& event, const Object& object, uint32_t actor);
 
+  // Buffers of queues.
+  void allocate_mbuf(const Event& event);
+  void free_mbuf(const Event& event);
+  void append_mbuf(const Event& event);
+  void end_mbuf(const Event& event, Object& mbuf);
+
+  // Snapshots: which bytes were written when the contents were saved.
+  void back_up(const Event& event);
+  void restore(const Event& event);
+
   // Mappings.
   void free_physical(const Event& event);
   void map(const Event& event);
@@ -112,6 +123,7 @@ class MemoryBook {
   std::map<std::string, ObjectId> imports_;  // by key
   std::map<uint32_t, uint64_t> origins_;     // servers of what threads import next
   std::map<int32_t, uint32_t> set_counts_;   // by device
+  std::map<ObjectId, Written> backup_;
 };
 
 }  // namespace plat::inspect

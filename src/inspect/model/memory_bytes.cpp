@@ -21,7 +21,7 @@ bool MemoryBook::is_host_memory(uint64_t address) const {
   Ranges::Range range;
   if (memory_.find(address, range)) {
     const Kind kind = object(range.value).kind;
-    return kind == Kind::HostBlock || kind == Kind::HostRegistration;
+    return kind == Kind::HostBlock || kind == Kind::HostRegistration || kind == Kind::Mbuf;
   }
   return !reservations_.find(address, range) && !is_view(address);
 }
@@ -67,6 +67,20 @@ void MemoryBook::reduce_written(uint64_t target, uint64_t source, uint64_t size)
                      [&](const Object& holder, uint64_t offset, uint64_t, uint64_t length) {
                        at(holder.id).written.erase(offset, offset + length);
                      });
+}
+
+void MemoryBook::back_up(const Event& event) {
+  if (!event.succeeded()) return;
+  backup_.clear();
+  for (const ObjectId id : registry_.objects().living())
+    if (takes_device_memory(object(id).kind)) backup_[id] = object(id).written;
+}
+
+// What came since is not in the backup, and stays as it is.
+void MemoryBook::restore(const Event& event) {
+  if (!event.succeeded()) return;
+  for (const auto& [id, written] : backup_)
+    if (object(id).lives()) at(id).written = written;
 }
 
 // With the object goes what is known only about it.

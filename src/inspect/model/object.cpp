@@ -35,6 +35,8 @@ const char* name_of(Kind kind) {
       return "pool";
     case Kind::ManagedBlock:
       return "managed block";
+    case Kind::Mbuf:
+      return "mbuf";
   }
   return "object";
 }

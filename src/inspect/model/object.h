@@ -28,8 +28,9 @@ enum class Kind : uint8_t {
   Context,
   Pool,
   ManagedBlock,  // of host and device alike
+  Mbuf,          // of queues
 };
-inline constexpr size_t kKinds = 15;
+inline constexpr size_t kKinds = 16;
 
 // "device block"
 const char* name_of(Kind kind);
@@ -73,7 +74,7 @@ struct Object {
   std::string name;          // whose it is: the pool's domain, the key of an import, the server of a handle
   std::string label;         // what its owner calls it
   uint64_t number = 0;       // heap, region and domain: what the recorder called it
-  ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region
+  ObjectId parent = 0;       // the physical handle of a mapping, the heap of a region, the head of an mbuf
   uint64_t domain = 0;       // of a heap or region, and of memory in a pool
   uint64_t stream = 0;       // of a pool block: where it was allocated
   uint64_t view = 0;         // of host memory: where the device sees it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of device, media and host memory, and stream-ordered pools.
+// Blocks of device, media and host memory, buffers of queues, snapshots, and stream-ordered pools.
+#include "acl/acl_rt_mbuf.h"
 #include "acl/acl_rt_memory_soma.h"
 #include "acl/dvpp/hi_dvpp.h"
 #include "acl/ops/acl_dvpp.h"
@@ -7,6 +8,19 @@
 
 using Policy = aclrtMemMallocPolicy;
 using Config = aclrtMallocConfig;
+
+namespace {
+
+// Where a new buffer lies, asked of the device itself.
+uint64_t data_of(aclrtMbuf buffer) {
+  static constinit plat::inspect::Next<decltype(&aclrtGetBufData)> next{"aclrtGetBufData"};
+  void* data = nullptr;
+  size_t size = 0;
+  const auto target = next.get();
+  return target != nullptr && target(buffer, &data, &size) == 0 ? plat::inspect::word(data) : 0;
+}
+
+}  // namespace
 
 PLAT_HOOK(After, aclrtMalloc, (void** p, size_t n, Policy policy), (p, n, policy), OUT(p), V(n), V(policy))
 PLAT_HOOK(After, aclrtMallocAlign32, (void** p, size_t n, Policy policy), (p, n, policy), OUT(p), V(n),
@@ -46,6 +60,18 @@ PLAT_HOOK(Before, aclrtMemManagedAdvise,
           (p, n, advice, place), V(p), V(n), V(advice), V(place.type), V(place.id))
 PLAT_HOOK(Before, aclrtMemP2PMap, (void* p, size_t n, int32_t device, uint64_t flags), (p, n, device, flags),
           V(p), V(n), V(device))
+
+PLAT_HOOK(After, aclrtAllocBuf, (aclrtMbuf * buffer, size_t n), (buffer, n), OUT(buffer), V(n),
+          result == 0 && buffer != nullptr ? data_of(*buffer) : 0)
+PLAT_HOOK(Before, aclrtFreeBuf, (aclrtMbuf buffer), (buffer), V(buffer))
+PLAT_HOOK(After, aclrtCopyBufRef, (const aclrtMbuf buffer, aclrtMbuf* copy), (buffer, copy), OUT(copy),
+          V(buffer))
+PLAT_HOOK(After, aclrtAppendBufChain, (aclrtMbuf head, aclrtMbuf buffer), (head, buffer), V(buffer), V(head))
+
+PLAT_HOOK(After, aclrtSnapShotProcessLock, (int pid, void* reserve), (pid, reserve))
+PLAT_HOOK(Before, aclrtSnapShotProcessUnlock, (int pid, void* reserve), (pid, reserve))
+PLAT_HOOK(After, aclrtSnapShotProcessBackup, (int pid, aclrtSnapShotBackupArgs* args), (pid, args))
+PLAT_HOOK(After, aclrtSnapShotProcessRestore, (int pid, aclrtSnapShotRestoreArgs* args), (pid, args))
 
 PLAT_HOOK(After, aclrtMemPoolCreate, (aclrtMemPool * pool, const aclrtMemPoolProps* props), (pool, props),
           OUT(pool), props != nullptr ? V(props->maxSize) : 0)

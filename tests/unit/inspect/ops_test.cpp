@@ -31,6 +31,9 @@ TEST(Ops, KeepTheirNumbersAndCoding) {
   EXPECT_EQ(static_cast<int>(Op::Origin), 145);
   EXPECT_EQ(static_cast<int>(Op::aclrtMemAllocManaged), 146);
   EXPECT_EQ(static_cast<int>(Op::aclrtMemP2PMap), 152);
+  EXPECT_EQ(static_cast<int>(Op::aclrtAllocBuf), 153);
+  EXPECT_EQ(static_cast<int>(Op::aclrtSnapShotProcessRestore), 160);
+  EXPECT_EQ(coded(Op::aclrtAllocBuf), "nna");
   EXPECT_EQ(coded(Op::aclrtReduceAsync), "abnnns");
   EXPECT_EQ(coded(Op::ManagedPrefetchEntry), "annns");
   EXPECT_EQ(coded(Op::DeviceSays), "nnt");
