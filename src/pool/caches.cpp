@@ -45,7 +45,7 @@ void Caches::keep(ThreadCache& cache, plat_stream stream, uint32_t index, void* 
   StreamCache* const mine = current(cache, stream);
   const SmallBlock block{address, index_.mark_at(address, index)};
   if (mine->push(index, block)) return;
-  flush(*mine, index, (cache_capacity(index) + 1) / 2);
+  flush(*mine, index, spill_count(index));
   mine->push(index, block);
 }
 

@@ -22,7 +22,7 @@ plat_pool_status Placer::place(const Request& request, void** address) {
 // Its address is null when the zone has no place for one, or sleeps.
 SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache) {
   std::array<SmallBlock, StreamCache::kMost> blocks;
-  const uint32_t want = cache != nullptr ? cache_capacity(index) / 2 : 1;
+  const uint32_t want = cache != nullptr ? cache_capacity(index) : 1;
   const uint32_t fresh = cache != nullptr ? cut_count(index) : 1;
   std::unique_lock guard(zone.lock());
   if (zone.is_asleep()) return {};

@@ -36,12 +36,14 @@ inline uint32_t class_at(uint32_t last) {
 // of each.
 constexpr uint32_t span_bytes(uint32_t index) { return class_bytes(index) <= 4096 ? 32768 : 65536; }
 
-// How many blocks of a class a thread keeps: 128 KiB worth, between 16 and 64. What it has too many of or too
-// few it returns or takes by halves.
+// How many blocks of a class a thread keeps: 128 KiB worth, between 16 and 64. When it has too many it
+// returns three quarters; when it has none it takes as many as others have returned, up to all: a thread that
+// only frees, and one that only allocates, come to the common store as seldom as they can.
 constexpr uint32_t cache_capacity(uint32_t index) {
   const uint32_t count = 131072 / class_bytes(index);
   return count < 16 ? 16 : count > 64 ? 64 : count;
 }
+constexpr uint32_t spill_count(uint32_t index) { return (3 * cache_capacity(index) + 3) / 4; }
 // How many are cut from spans for it at once: 32 KiB worth, since most programs need few of most classes.
 constexpr uint32_t cut_count(uint32_t index) {
   const uint32_t count = 32768 / class_bytes(index);
