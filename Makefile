@@ -59,9 +59,9 @@ soak:      ## Attack the library with all campaigns side by side for MINUTES (5)
 	@scripts/build.sh dev
 	@scripts/soak.py --minutes $(MINUTES) $(if $(TOTALS),--totals $(TOTALS))
 
-bench:     ## Measure, as ratios against raw system calls and peers in the same run; BASE=FILE compares with an earlier one
+bench:     ## Measure, as ratios against raw system calls and peers in the same run; BASE=FILE compares with an earlier one; TRACES=FOLDER for the pool
 	@scripts/setup.sh demo python bench
-	@scripts/bench.sh $(BASE)
+	@$(if $(TRACES),TRACES=$(abspath $(TRACES)) )scripts/bench.sh $(BASE)
 
 install:   ## Install into PREFIX (default ./dist), laid out as Ascend users know it
 	@scripts/setup.sh demo python

@@ -3,10 +3,12 @@
 // the same run, and beside them the same loads on an allocator of host memory: mimalloc where it is
 // installed, else the C library's. Rounds of all loads are interleaved and medians taken, because other work
 // on the machine moves absolute figures. Times are of the thread's own processor time.
+//
+// bench_pool [rounds] [trace...]: without traces, those of the folder TRACES, or else of tests/traces.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <glob.h>
 #include <plat/pool.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -24,14 +26,13 @@
 
 #include "replay/trace.h"
 #include "support/counting_acl.h"
+#include "support/measure.h"
+
+using namespace plat::bench;
 
 namespace {
 
-double cpu_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+double cpu_ns() { return thread_ns(); }
 
 plat_pool* new_pool() {
   plat_pool_options options;
@@ -71,21 +72,18 @@ const Heap& shared_heap() {
 
 struct Figure {
   std::function<double()> round{};  // ns per operation; empty where there is nothing to measure
-  std::vector<double> samples{};
+  Series samples{};
   void sample() {
-    if (round) samples.push_back(round());
+    if (round) samples.add(round());
   }
-  double median() {
-    std::sort(samples.begin(), samples.end());
-    return samples[samples.size() / 2];
-  }
+  double median() const { return samples.median(); }
 };
 
 struct Load {
   std::string name;
   Figure ours;
   Figure host{};  // the same on the host's heap
-  double median() { return ours.median(); }
+  double median() const { return ours.median(); }
 };
 
 double mutex_pair() {
@@ -268,9 +266,31 @@ double local_frees() {
   return (cpu_ns() - start) / (2.0 * kBatch * 300);
 }
 
+std::vector<std::string> traces_of(int argc, char** argv) {
+  if (argc > 2) return {argv + 2, argv + argc};
+  const char* const folder = std::getenv("TRACES");
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (glob(fmt::format("{}/*.csv.gz", folder != nullptr ? folder : PLAT_TRACES).c_str(), 0, nullptr,
+           &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return paths;
+}
+
+// Round by round.
+Series geometric_mean(const std::vector<Load>& loads, size_t first) {
+  Series means;
+  for (size_t round = 0; round < loads[0].ours.samples.values().size(); ++round) {
+    double sum = 0;
+    for (size_t i = first; i < loads.size(); ++i) sum += std::log(loads[i].ours.samples.values()[round]);
+    means.add(std::exp(sum / static_cast<double>(loads.size() - first)));
+  }
+  return means;
+}
+
 }  // namespace
 
-// bench_pool [rounds] [trace...]
 int main(int argc, char** argv) {
   plat::test::device().backed = false;
   plat::test::device().capacity_bytes = uint64_t{4} << 40;
@@ -305,16 +325,15 @@ int main(int argc, char** argv) {
   loads.push_back({"the same, any of 1,000,000 live (cache misses)",
                    {[] { return churn(large, 512, 16384, 1000000, 40000, 5); }}});
   const size_t fixed = loads.size();
-  for (int i = 2; i < argc; ++i) {
+  for (const std::string& path : traces_of(argc, argv)) {
     auto load = std::make_shared<TraceLoad>();
     std::string why;
-    if (!plat::replay::read_trace(argv[i], load->trace, why)) {
+    if (!plat::replay::read_trace(path, load->trace, why)) {
       fmt::print(stderr, "{}\n", why);
       return 2;
     }
-    std::string name = argv[i];
     (*load)();  // the first pass grows
-    loads.push_back({name.substr(name.rfind('/') + 1), {[load] { return (*load)(); }}});
+    loads.push_back({path.substr(path.rfind('/') + 1), {[load] { return (*load)(); }}});
   }
   for (int round = 0; round < rounds; ++round)
     for (Load& load : loads) {
@@ -322,25 +341,25 @@ int main(int argc, char** argv) {
       load.host.sample();
     }
   const double mutex = loads[0].median();
-  double product = 0;
   fmt::print("{:<46} {:>9} {:>8} {:>9}\n", "load", "ns/op", "x mutex", shared_heap<HostHeap>().name);
-  for (size_t i = 0; i < loads.size(); ++i) {
-    Load& load = loads[i];
+  for (const Load& load : loads) {
     fmt::print("{:<46.46} {:>9.1f} {:>8.2f}", load.name, load.median(), load.median() / mutex);
     if (load.host.round) fmt::print(" {:>9.1f}", load.host.median());
     fmt::print("\n");
-    if (i >= fixed) product += std::log(load.median());
   }
+  const auto samples = [&](size_t load) -> const Series& { return loads[load].ours.samples; };
+  print_header("The pool's goals; x mutex: of an uncontended std::mutex pair of the same run");
+  print_row("small, one thread", samples(1), "ns", 4.1);
+  print_row("two threads / one, to 32 KiB", ratio(samples(4), samples(2)), "x", 1.11, "1.8 times as much");
+  print_row("two threads / one, to 1 MiB", ratio(samples(5), samples(3)), "x", 1.11, "1.8 times as much");
+  print_row("remote frees / local ones", ratio(samples(7), samples(6)), "x", 2, in_ns(samples(7)));
+  print_row("1,000,000 live / 1,000", ratio(samples(9), samples(8)), "x", 0, in_ns(samples(9)));
+  print_row("the same where each misses the cache", ratio(samples(10), samples(8)), "x", 0,
+            in_ns(samples(10)));
   if (loads.size() > fixed) {
-    const double mean = std::exp(product / static_cast<double>(loads.size() - fixed));
-    fmt::print("{:<46} {:>9.1f} {:>8.2f}\n", "geometric mean of the traces", mean, mean / mutex);
+    const Series mean = geometric_mean(loads, fixed);
+    print_row("geometric mean of the traces", ratio(mean, samples(0)), "mutex", 1.2, in_ns(mean));
   }
-  fmt::print(
-      "two threads, throughput over one: {:.2f} (to 32 KiB), {:.2f} (to 1 MiB); remote frees {:.2f} x local; "
-      "1,000,000 live {:.2f} x 1,000, and {:.2f} x where each misses the cache\n",
-      2 * loads[2].median() / loads[4].median(), 2 * loads[3].median() / loads[5].median(),
-      loads[7].median() / loads[6].median(), loads[9].median() / loads[8].median(),
-      loads[10].median() / loads[8].median());
   print_percentiles();
   print_bookkeeping();
   return 0;
