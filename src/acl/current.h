@@ -24,7 +24,7 @@ void enable_peer(Runtime& runtime, uint32_t device, uint32_t peer);
 
 // Products in RC form, and the oldest ones, have none of the VMM calls.
 Error no_virtual_memory(const Runtime& runtime);
-inline Result<> want_virtual_memory(const Runtime& runtime) {
+[[gnu::always_inline]] inline Result<> want_virtual_memory(const Runtime& runtime) {
   if (runtime.node.product().virtual_memory) [[likely]]
     return {};
   return forward(no_virtual_memory(runtime));

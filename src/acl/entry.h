@@ -90,18 +90,18 @@ aclError entry(const char* function, Body&& body) {
   return quick_entry(function, std::forward<Body>(body));
 }
 
-// Argument checks that many calls share.
-inline Result<> want(const void* pointer, const char* parameter) {
+// Argument checks that many calls share: in line, so that what is right makes no Result.
+[[gnu::always_inline]] inline Result<> want(const void* pointer, const char* parameter) {
   if (pointer != nullptr) [[likely]]
     return {};
   return fail(RuleId::ArgNull, parameter, "{} is null", parameter);
 }
-inline Result<> want_size(uint64_t size_bytes, const char* parameter) {
+[[gnu::always_inline]] inline Result<> want_size(uint64_t size_bytes, const char* parameter) {
   if (size_bytes != 0) [[likely]]
     return {};
   return fail(RuleId::ArgZeroSize, parameter, "{} is 0", parameter);
 }
-inline Result<> want_zero(uint64_t value, const char* parameter) {
+[[gnu::always_inline]] inline Result<> want_zero(uint64_t value, const char* parameter) {
   if (value == 0) [[likely]]
     return {};
   return fail(RuleId::ArgReserved, parameter, "{} is {}, only 0 is known", parameter, value);

@@ -15,8 +15,8 @@ using plat::vmm::PhysicalHandle;
 
 namespace {
 
-Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size, aclrtDrvMemHandle handle,
-                       uint64_t flags) {
+[[gnu::always_inline]] inline Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size,
+                                                     aclrtDrvMemHandle handle, uint64_t flags) {
   PLAT_TRY(want(virPtr, "virPtr"));
   PLAT_TRY(want(handle, "handle"));
   PLAT_TRY(want_size(size, "size"));
@@ -24,8 +24,8 @@ Result<> map_arguments(Runtime& runtime, void* virPtr, size_t size, aclrtDrvMemH
   return acl::want_virtual_memory(runtime);
 }
 
-Result<> map_memory(Runtime& runtime, Va start, size_t size, size_t offset, PhysicalHandle handle,
-                    bool grant_owner) {
+[[gnu::always_inline]] inline Result<> map_memory(Runtime& runtime, Va start, size_t size, size_t offset,
+                                                  PhysicalHandle handle, bool grant_owner) {
   auto mapped = runtime.vmm.map(start, size, offset, handle, grant_owner);
   if (!mapped && mapped.error().rule == RuleId::MapOutside && runtime.hosts.find(start))
     return fail(RuleId::MapKind, "virPtr",

@@ -27,15 +27,18 @@ struct Error {
 template <class T = void>
 using Result = tl::expected<T, Error>;
 
+// Both are cold, so that what is compiled for a call that goes well is laid out as if it never failed.
+//
 // fail(RuleId::MapOffsetZero, "offset", "offset is {}", offset)
 template <class... Args>
-[[nodiscard]] tl::unexpected<Error> fail(RuleId rule, std::string_view parameter,
-                                         fmt::format_string<Args...> format, Args&&... args) {
+[[nodiscard, gnu::cold, gnu::noinline]] tl::unexpected<Error> fail(RuleId rule, std::string_view parameter,
+                                                                   fmt::format_string<Args...> format,
+                                                                   Args&&... args) {
   return tl::unexpected<Error>(
       Error{rule, std::string(parameter), fmt::format(format, std::forward<Args>(args)...)});
 }
 
-[[nodiscard]] inline tl::unexpected<Error> forward(Error error) {
+[[nodiscard, gnu::cold, gnu::noinline]] inline tl::unexpected<Error> forward(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
 

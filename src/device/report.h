@@ -37,7 +37,7 @@ class CallScope {
 };
 
 // The call failed: composes the message, keeps it for recent(), logs it, and returns the documented code.
-int raise(const Error& error);
+[[gnu::cold]] int raise(const Error& error);
 // The same for a failure that surfaces later than the call that caused it: `function` is the call that did.
 int raise_for(const char* function, const Error& error);
 // The same with another code than the rule's own.
@@ -59,7 +59,7 @@ int take_last_code();
 rules::Severity severity(RuleId rule);
 
 // A rule that the user may relax: fails the call, or warns and lets it go on, or says nothing.
-Result<> soft(const Error& error);
+[[gnu::cold]] Result<> soft(const Error& error);
 template <class... Args>
 Result<> check_soft(bool kept, RuleId rule, std::string_view parameter, fmt::format_string<Args...> format,
                     Args&&... args) {
