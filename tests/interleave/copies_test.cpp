@@ -62,15 +62,21 @@ class World {
 
   // What an owner does with new memory, and what it must be like when he comes back.
   void own(Va start) {
-    if (!write(start, filled('n'))) violate("new memory was not written");
+    const auto written = write(start, filled('n'));
+    if (written) return;
+    violate("new memory was not written: " + written.error().detail);  // the machine may have none left
+    is_written_ = false;
   }
   void expect_own(Va start) {
-    if (read(start) != filled('n')) violate("a copy wrote into the next owner's memory");
+    if (is_written_ && read(start) != filled('n')) violate("a copy wrote into the next owner's memory");
   }
 
   // The last that went wrong in this trial.
   void violate(std::string what) { violation_ = std::move(what); }
-  std::string take_violation() { return std::exchange(violation_, ""); }
+  std::string take_violation() {
+    is_written_ = true;
+    return std::exchange(violation_, "");
+  }
 
   const vmm::Mapping& mapping_at(Va va) {
     return tiny.vmm.space().live_mapping(tiny.vmm.space().entry(va).mapping());
@@ -80,6 +86,7 @@ class World {
 
  private:
   std::string violation_;
+  bool is_written_ = true;  // what the next owners have
 };
 
 // Whether a copy was done. It may be refused for what is true of memory that goes.
