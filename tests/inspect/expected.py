@@ -117,6 +117,8 @@ EXPECTED = {
     "ordered_for_host": [],
     "ordered_by_host_function": [],
     "ordered_by_value": [],
+    "ordered_by_notify": [],
+    "race_beside_notify": ["INSP-Order-race"],
     "apart_in_one_block": [],
     "apart_in_columns": [],
     "leak_device_block": ["INSP-Leak-device-block"],

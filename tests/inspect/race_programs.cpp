@@ -165,6 +165,37 @@ void add_race_programs(Programs& all) {
     copy(pair.host, pair.other, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);
     MUST(aclrtSynchronizeStream(pair.first));
   };
+  all["ordered_by_notify"] = [] {
+    const Pair pair;
+    aclrtNotify filled = nullptr, emptied = nullptr;
+    MUST(aclrtCreateNotify(&filled, ACL_NOTIFY_DEFAULT));
+    MUST(aclrtCreateNotify(&emptied, ACL_NOTIFY_DEFAULT));
+    fill(pair.memory, kRaceBytes, pair.first);
+    MUST(aclrtRecordNotify(filled, pair.first));
+    MUST(aclrtWaitAndResetNotify(filled, pair.second, 0));
+    copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
+    MUST(aclrtWaitAndResetNotify(emptied, pair.first, 0));  // for a record that comes later
+    fill(pair.memory, kRaceBytes, pair.first);
+    MUST(aclrtRecordNotify(emptied, pair.second));
+    MUST(aclrtSynchronizeDevice());
+    MUST(aclrtDestroyNotify(filled));
+    MUST(aclrtDestroyNotify(emptied));
+  };
+  // A notify between two streams orders nothing with a third.
+  all["race_beside_notify"] = [] {
+    const Pair pair;
+    aclrtNotify notify = nullptr;
+    aclrtStream third = nullptr;
+    MUST(aclrtCreateStream(&third));
+    MUST(aclrtCreateNotify(&notify, ACL_NOTIFY_DEFAULT));
+    MUST(aclrtRecordNotify(notify, pair.first));
+    MUST(aclrtWaitAndResetNotify(notify, third, 0));
+    fill(pair.memory, kRaceBytes, pair.first);
+    fill(pair.memory, kRaceBytes, pair.second);
+    MUST(aclrtSynchronizeDevice());
+    MUST(aclrtDestroyNotify(notify));
+    MUST(aclrtDestroyStream(third));
+  };
   // The wait is queued first, the write that ends it later.
   all["ordered_by_value"] = [] {
     const Pair pair;
