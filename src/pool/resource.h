@@ -37,7 +37,7 @@ plat_pool_status settle_options(const char* call, const plat_pool_options* optio
 struct plat_pool {
   using Request = plat::pool::Request;
   plat::pool::FastPath fast;
-  const plat::pool::ProcessStamp made;  // nothing but the fast path is touched in another process
+  const plat::pool::ProcessStamp made{};  // nothing but the fast path is touched in another process
   virtual ~plat_pool() = default;
   // Before the end, which cannot fail: gives back what it holds.
   virtual plat_pool_status close() { return PLAT_POOL_OK; }

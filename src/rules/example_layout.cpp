@@ -109,9 +109,8 @@ std::string lay_out(std::string_view body, std::string_view broken_rule) {
   replace_macro(text, "EXPECT_OK(", joined);
   replace_macro(text, "MUST(", joined);
   for (const auto& [macro, sign] : kComparisons)
-    replace_macro(text, macro, [&, sign = sign](std::string_view inner) {
-      return "assert(" + compared(inner, sign) + ")";
-    });
+    replace_macro(text, macro,
+                  [sign = sign](std::string_view inner) { return "assert(" + compared(inner, sign) + ")"; });
   return text;
 }
 
