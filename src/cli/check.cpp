@@ -171,7 +171,7 @@ int check(CheckOptions& options) {
 void add_size(Parser& app, const char* name, const char* meaning, std::function<void(uint64_t)> set) {
   app.add_option(
          name,
-         [name, set = std::move(set)](const std::string& text) {
+         [set = std::move(set)](const std::string& text) {
            const auto bytes = parse_bytes(text);
            if (!bytes) throw BadValue("is a size, such as 512MiB");
            set(*bytes);

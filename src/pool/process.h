@@ -30,6 +30,7 @@ class ProcessStamp {
 template <class T>
 T& of_this_process() {
   struct Owned {
+    explicit Owned(uint64_t number) : process(number) {}
     uint64_t process;
     T value{};
   };
