@@ -71,8 +71,9 @@ TEST(HostFault, ReadOfMappedMemoryIsExplained) {
   EXPECT_NE(ending.output.find("Stack:"), std::string::npos) << ending.output;
   // Function, file and line, where there is something to read them with; nothing of what printed them.
 #ifndef __SANITIZE_THREAD__  // which would report the child that looks them up
-  if (dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr)
+  if (dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr) {
     EXPECT_NE(ending.output.find("fault_test.cpp:"), std::string::npos) << ending.output;
+  }
 #else
   EXPECT_EQ(ending.output.find("WARNING: ThreadSanitizer"), std::string::npos) << ending.output;
 #endif
