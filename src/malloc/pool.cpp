@@ -79,16 +79,16 @@ Pool::Stretches::iterator Pool::merge(Stretches::iterator at) {
 // Hands out the stretch, or its first part.
 Pool::Allocation Pool::take(Stretches::iterator at, uint64_t size_bytes, const stream::Streams& streams) {
   Stretch& stretch = at->second;
-  Allocation allocation{Va{at->first}, ++generations_, false, {}};
+  Allocation allocation{Va{at->first}, ++generations_, false, {}, {stretch.stream, stretch.position}};
   allocation.opens_later = !streams.has_completed(stretch.stream, stretch.position);
-  if (allocation.opens_later)
-    openings_.emplace(allocation.generation, Opening{allocation.start, size_bytes, stretch.segment});
   if (stretch.size_bytes > size_bytes) {
     Stretch rest = stretch;
     rest.size_bytes -= size_bytes;
     stretches_.emplace(at->first + size_bytes, rest);
     stretch.size_bytes = size_bytes;
   }
+  if (allocation.opens_later)
+    openings_.emplace(allocation.generation, Opening{allocation.start, size_bytes, stretch.segment});
   stretch.in_use = true;
   stretch.stream = {};
   stretch.position = 0;
@@ -97,6 +97,21 @@ Pool::Allocation Pool::take(Stretches::iterator at, uint64_t size_bytes, const s
   used_peak = std::max(used_peak, used_);
   if (!allocation.opens_later) stretch.segment->open(allocation.start, size_bytes);
   return allocation;
+}
+
+bool Pool::undo(const Allocation& allocation) {
+  const auto at = stretches_.find(allocation.start.value);
+  if (at == stretches_.end() || at->second.generation != allocation.generation || !at->second.in_use)
+    return false;
+  Stretch& stretch = at->second;
+  stretch.in_use = false;
+  stretch.stream = allocation.before.stream;
+  stretch.position = allocation.before.position;
+  used_ -= stretch.size_bytes;
+  // One that opens later is still what it was to work that is queued.
+  if (openings_.erase(stretch.generation) == 0) stretch.segment->close(allocation.start);
+  merge(at);
+  return true;
 }
 
 void Pool::open(uint64_t generation) {

@@ -81,8 +81,11 @@ class Pool {
     // Whether it opens in stream order: work that is queued still means the block that was there before.
     bool opens_later = false;
     Wait wait;
+    Wait before;  // the work that the stretch was free behind
   };
   Result<Allocation> allocate(uint64_t size_bytes, const stream::Streams& streams, stream::StreamId stream);
+  // Nobody has had it yet: it is free behind what it was free behind. False if its device was reset since.
+  bool undo(const Allocation& allocation);
   // The stream has reached an allocation that opens later.
   void open(uint64_t generation);
   // Frees behind what the stream was given up to the position; 0 for at once. Returns the size.

@@ -145,7 +145,7 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Strea
     try {
       blocks_[allocation.start.value] = {handle};
     } catch (...) {
-      pool->free(allocation.start, stream::StreamId{}, 0);
+      pool->undo(allocation);
       throw;
     }
     block_count_.store(blocks_.size(), std::memory_order_release);
@@ -153,14 +153,22 @@ Result<Va> PoolSet::allocate(uint64_t handle, uint64_t size_bytes, stream::Strea
   try {
     heap_.history().allocated(allocation.start);
     if (const auto queued = open_in_order(handle, allocation, streams, resolved); !queued) {
-      free_now(allocation.start);
+      undo(handle, allocation);
       return forward(queued.error());
     }
   } catch (...) {
-    free_now(allocation.start);
+    undo(handle, allocation);
     throw;
   }
   return allocation.start;
+}
+
+void PoolSet::undo(uint64_t handle, const Pool::Allocation& allocation) {
+  const std::lock_guard lock(mutex_);
+  const auto pool = pools_.find(handle);
+  if (pool == pools_.end() || !pool->second->undo(allocation)) return;
+  blocks_.erase(allocation.start.value);
+  block_count_.store(blocks_.size(), std::memory_order_release);
 }
 
 // What of an allocation has to wait for the stream. Not under the mutex: queueing may run other work.
@@ -196,11 +204,10 @@ Result<> PoolSet::free(Va va, stream::Streams& streams, stream::StreamId stream)
       reach_free(va, freed, resolved);
       return {};
     });
-    // A stream that takes nothing more has stopped, and with it what the block was kept for.
     if (position)
       end_free(va, freed.free_number, resolved, *position);
     else
-      reach_free(va, freed, stream::StreamId{});
+      free_behind(va, freed, streams, resolved);
   } catch (...) {
     cancel_free(va, freed.free_number);
     throw;
@@ -229,6 +236,14 @@ void PoolSet::end_free(Va va, uint64_t number, stream::StreamId stream, stream::
   const auto block = blocks_.find(va.value);
   if (block == blocks_.end() || block->second.free_number != number) return;
   free_locked(*pools_.at(block->second.pool), va, "aclrtMemPoolFreeAsync", stream, position);
+}
+
+// A stream that takes nothing more may still run what it was given; behind that the block is anybody's.
+void PoolSet::free_behind(Va va, Held freed, const stream::Streams& streams, stream::StreamId stream) {
+  const auto given = streams.position(stream);
+  end_free(va, freed.free_number, given ? stream : stream::StreamId{}, given ? *given : 0);
+  const std::lock_guard lock(mutex_);
+  if (const auto pool = pools_.find(freed.pool); pool != pools_.end()) pool->second->expire(va);
 }
 
 void PoolSet::reach_free(Va va, Held freed, stream::StreamId stream) {

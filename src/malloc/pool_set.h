@@ -47,6 +47,8 @@ class PoolSet {
   void free_locked(Pool& pool, Va va, const char* how, stream::StreamId stream, stream::Position position);
   Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Streams& streams,
                          stream::StreamId stream);
+  // Nobody was told of it yet.
+  void undo(uint64_t handle, const Pool::Allocation& allocation);
   Result<> free_heap_block(Va va, stream::Streams& streams, stream::StreamId stream);
   struct Held {  // a live block
     uint64_t pool = 0;
@@ -58,6 +60,7 @@ class PoolSet {
   void cancel_free(Va va, uint64_t number);
   void end_free(Va va, uint64_t number, stream::StreamId stream, stream::Position position);
   void reach_free(Va va, Held freed, stream::StreamId stream);
+  void free_behind(Va va, Held freed, const stream::Streams& streams, stream::StreamId stream);
 
   DeviceHeap& heap_;
   std::mutex mutex_;  // guards everything below; taken before Vmm::mutex_, and never while queueing

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "malloc/pool_set.h"
@@ -29,7 +31,9 @@ struct Pools : ::testing::Test {
   }
   void TearDown() override {
     gate = true;
-    ASSERT_TRUE(streams.synchronize_device());
+    if (!HasFailure() && !is_running) {
+      ASSERT_TRUE(streams.synchronize_device());
+    }
   }
 
   Va allocate(uint64_t size, StreamId stream) { return pools.allocate(pool, size, streams, stream).value(); }
@@ -46,12 +50,28 @@ struct Pools : ::testing::Test {
   void block(StreamId stream) {
     ASSERT_TRUE(streams.enqueue_poll(stream, [this]() -> Result<bool> { return gate.load(); }));
   }
+  // The stream runs one piece of work until the gate opens.
+  void run_until_gate(StreamId stream) {
+    ASSERT_TRUE(streams.enqueue(stream, [this]() -> Result<> {
+      is_running = true;
+      while (!gate) std::this_thread::yield();
+      return {};
+    }));
+    while (!is_running) std::this_thread::yield();
+  }
+  // Streams of this context take nothing more, because one of them has failed.
+  void fail_context() {
+    ASSERT_TRUE(streams.set_failure_mode(two, 1));
+    ASSERT_TRUE(streams.enqueue(two, []() -> Result<> { return fail(RuleId::PoolFree, "ptr", "planted"); }));
+    while (streams.enqueue(one, []() -> Result<> { return {}; })) std::this_thread::yield();
+  }
   void sync(StreamId stream) {
     ASSERT_TRUE(streams.synchronize(stream));
     pools.synchronized(streams);
   }
 
   std::atomic<bool> gate{false};
+  std::atomic<bool> is_running{false};
 };
 
 // The device has 64 MiB: what one pool keeps and nobody uses, another may have.
@@ -85,6 +105,34 @@ TEST_F(Pools, TheSameStreamReusesAtOnce) {
   ASSERT_TRUE(pools.free(first, streams, one));
   EXPECT_EQ(allocate(1, one), first);
   gate = true;
+}
+
+// Its context has failed: the stream takes nothing more, and still runs what it has.
+TEST_F(Pools, AStreamThatTakesNoFreeKeepsTheBlockWhileItRuns) {
+  allow(ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC);
+  const Va first = allocate(2_MiB, one);
+  run_until_gate(one);
+  fail_context();
+  ASSERT_TRUE(pools.free(first, streams, one));
+  EXPECT_NE(allocate(2_MiB, two), first);
+  gate = true;
+  (void)streams.synchronize(one);
+  EXPECT_EQ(allocate(2_MiB, two), first);
+}
+
+TEST_F(Pools, AnAllocationThatCannotBeQueuedLeavesTheBlockBehindItsWork) {
+  allow(ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
+  const Va first = allocate(16_MiB, one);  // all that the pool may have
+  run_until_gate(one);
+  ASSERT_TRUE(pools.free(first, streams, one));
+  fail_context();
+  EXPECT_FALSE(pools.allocate(pool, 16_MiB, streams, two));
+  EXPECT_EQ(get(ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT), 0U);
+  EXPECT_FALSE(pools.allocate(pool, 16_MiB, streams, two)) << "the first stream still runs";
+  gate = true;
+  (void)streams.synchronize(one);
+  pools.synchronized(streams);
+  EXPECT_TRUE(pools.allocate(pool, 16_MiB, streams, two));
 }
 
 TEST_F(Pools, OtherStreamsDoNotReuseUnlessAllowed) {
