@@ -58,14 +58,14 @@ Result<int64_t> attribute_of(Runtime& runtime, uint32_t device, aclrtDevAttr att
     case ACL_DEV_ATTR_SUPER_POD_DEVICE_ID:
       if (config.server == device::kNoServer) return nobody_knows(runtime, "the number in a pod");
       return device::super_device_id(config.server, device);
+    case ACL_DEV_ATTR_HD_CONNECT_TYPE:  // of the newest product alone
+      if (product.generation == rules::Generation::V3) return static_cast<int64_t>(product.host_link);
+      [[fallthrough]];
     case ACL_DEV_ATTR_SMP_ID:
     case ACL_DEV_ATTR_PHY_CHIP_ID:
     case ACL_DEV_ATTR_SUPER_POD_ID:
     case ACL_DEV_ATTR_CUST_OP_PRIVILEGE:
     case ACL_DEV_ATTR_MAINBOARD_ID:
-    case ACL_DEV_ATTR_HD_CONNECT_TYPE:  // of the newest product alone
-      if (product.generation == rules::Generation::V3) return static_cast<int64_t>(product.host_link);
-      [[fallthrough]];
     case ACL_DEV_ATTR_DEVICE_FORM_FACTOR:
       return nobody_knows(runtime, "what a board or a pod calls a device");
     default:

@@ -129,6 +129,11 @@ TEST(DeviceInfo, TellsTheLinkOfThe950) {
     int64_t value = 0;
     EXPECT_OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_HD_CONNECT_TYPE, &value));
     EXPECT_EQ(value, ACL_HOST_DEVICE_CONNECT_TYPE_UB);
+    // And nothing of what only a board or a pod knows.
+    for (const auto attribute :
+         {ACL_DEV_ATTR_SMP_ID, ACL_DEV_ATTR_PHY_CHIP_ID, ACL_DEV_ATTR_SUPER_POD_ID,
+          ACL_DEV_ATTR_CUST_OP_PRIVILEGE, ACL_DEV_ATTR_MAINBOARD_ID, ACL_DEV_ATTR_DEVICE_FORM_FACTOR})
+      EXPECT_NE(aclrtGetDeviceInfo(0, attribute, &value), 0) << attribute;
   });
 }
 
