@@ -11,8 +11,6 @@ using plat::acl::entry;
 using plat::acl::Runtime;
 using plat::stream::StreamId;
 
-namespace {}  // namespace
-
 extern "C" {
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,

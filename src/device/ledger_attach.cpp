@@ -24,7 +24,7 @@ namespace {
 constexpr uint32_t kWhitelistBlocks = 32768;
 constexpr uint64_t kAttachPatienceNs = 30'000'000'000;
 constexpr uint64_t kEndPatienceNs = 10'000'000'000;
-constexpr uint32_t kPollMicroseconds = 200;
+constexpr uint32_t kJoinPollMicroseconds = 200;
 
 template <size_t N>
 void copy_text(char (&target)[N], const std::string& text) {
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Ledger>> Ledger::attach(const LedgerOptions& options) {
       if (patience.is_over())
         return fail(RuleId::DeviceOpen, "deviceId",
                     "{}: another process has been joining for 30 s (is it stopped?)", options.control_path);
-      os::sleep_microseconds(kPollMicroseconds);
+      os::sleep_microseconds(kJoinPollMicroseconds);
     }
     // A file that was removed (machines.h) between opening and locking is one that nobody else will find.
     const auto identity = os::identify(ledger->control_.get());
@@ -114,7 +114,7 @@ Result<> Ledger::join(const LedgerOptions& options) {
     auto opened = open_data(options, create);
     if (opened || create || !a_peer_is_ending() || patience.is_over()) return opened;
     leave_slot();
-    os::sleep_microseconds(kPollMicroseconds);
+    os::sleep_microseconds(kJoinPollMicroseconds);
   }
 }
 

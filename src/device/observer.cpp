@@ -15,7 +15,7 @@ namespace plat::device {
 namespace {
 
 constexpr int kCopies = 100;
-constexpr uint32_t kPollMicroseconds = 200;
+constexpr uint32_t kLookPollMicroseconds = 200;
 
 // The parts of a control file that an observer reads.
 struct Copy {
@@ -159,7 +159,7 @@ Observation observe(const std::string& control_path) {
   for (int copies = 1; is_understood; ++copies) {
     view.is_of_one_moment = is_of_one_moment(fd.get(), copy, my_namespace, view);
     if (view.is_of_one_moment || copies == kCopies) break;
-    os::sleep_microseconds(kPollMicroseconds);
+    os::sleep_microseconds(kLookPollMicroseconds);
     is_understood = read_all(fd.get(), copy);
   }
   if (!is_understood) {

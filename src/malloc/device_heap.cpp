@@ -23,7 +23,7 @@ SmallHeap& DeviceHeap::small(uint32_t bank) {
 
 namespace {
 
-// Really, or because the fault wanted has it so.
+// Really, or because the fault plan has it so.
 bool is_full(const Result<Va>& result) {
   return !result &&
          (result.error().rule == RuleId::OutOfMemory || result.error().rule == RuleId::FaultCapacity);

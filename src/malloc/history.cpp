@@ -51,6 +51,12 @@ void History::allocated(Va start) {
 }
 
 void History::freed(Va start, uint64_t size_bytes, const char* how, uint64_t extra_bytes) {
+  os::Stack stack;
+  try {
+    if (stacks_) stack = walk();
+  } catch (const std::bad_alloc&) {
+    // The block is free all the same; where, will not be told.
+  }
   const std::lock_guard lock(mutex_);
   const Death death{start, size_bytes, extra_bytes, how, free_count_, this_thread()};
   if (deaths_.size() < kRemembered)
@@ -63,9 +69,9 @@ void History::freed(Va start, uint64_t size_bytes, const char* how, uint64_t ext
     if (dead_stacks_.size() > kRemembered) dead_stacks_.clear();
     auto& both = dead_stacks_[start.value];
     if (auto birth = births_.extract(start.value)) both.first = std::move(birth.mapped());
-    both.second = walk();
+    both.second = std::move(stack);
   } catch (const std::bad_alloc&) {
-    // The block is free all the same; where, will not be told.
+    dead_stacks_.erase(start.value);  // rather none than that of an earlier block
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bell of a board, by which one process wakes a stream of another: Board::Core in src/stream/board.cpp,
-// and Gate::wait and Gate::notify in src/stream/gate.h, in small. The programs are written from these;
-// whoever changes one changes the other.
+// and WaitingRoom::wait and WaitingRoom::notify in src/stream/waiting_room.h, in small. The programs are
+// written from these; whoever changes one changes the other.
 //
 // A sleep is what the system promises: who sleeps is on the list of sleepers before the word is compared, and
 // who wakes takes those off the list that are on it. Who takes a sleeper off goes on with that one's program.
@@ -30,7 +30,7 @@ struct World {
   Atomic parked{1};  // the stream; under Core::mutex, so that an exchange shows it
   Atomic completed{0};
   Atomic waiters{0};      // of the stream's gate
-  Atomic at_the_bell{0};  // Gate::attended_, under the gate's mutex
+  Atomic at_the_bell{0};  // WaitingRoom::attended_, under the room's mutex
   Atomic ended{0};        // programs
 };
 
