@@ -82,7 +82,13 @@ void add_mbuf_programs(Programs& all) {
     std::memset(data_of(second), 1, kMbufSize);  // its memory is still there
     MUST(aclrtMemset(data_of(second), kMbufSize, 0, kMbufSize));
     MUST(aclrtAppendBufChain(second, mbuf()));
+    // A chain that is copied stays when the first one goes.
+    aclrtMbuf third = nullptr, follower = nullptr;
+    MUST(aclrtCopyBufRef(second, &third));
     MUST(aclrtFreeBuf(second));
+    MUST(aclrtGetBufFromChain(third, 1, &follower));
+    MUST(aclrtMemset(data_of(follower), kMbufSize, 0, kMbufSize));
+    MUST(aclrtFreeBuf(third));
   };
   all["mbuf_twice"] = [] {
     const OnDevice device;

@@ -216,8 +216,9 @@ void MemoryBook::apply(const Event& event) {
       return;
     }
     case Op::aclrtAllocBuf:
-    case Op::aclrtCopyBufRef:
       return allocate_mbuf(event);
+    case Op::aclrtCopyBufRef:
+      return copy_mbuf(event);
     case Op::aclrtFreeBuf:
       return free_mbuf(event);
     case Op::aclrtAppendBufChain:

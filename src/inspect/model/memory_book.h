@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "inspect/model/range_map.h"
 #include "inspect/model/stream_book.h"
@@ -95,7 +96,11 @@ class MemoryBook {
   void check_in_flight(const Event& event, const Object& object, uint32_t actor);
 
   // Buffers of queues.
+  Object& add_mbuf(const Event& event, uint64_t start, uint64_t size, ObjectId head);
   void allocate_mbuf(const Event& event);
+  void copy_mbuf(const Event& event);
+  std::vector<ObjectId> living_mbufs();
+  std::vector<ObjectId> followers(ObjectId head);
   void free_mbuf(const Event& event);
   void append_mbuf(const Event& event);
   void end_mbuf(const Event& event, Object& mbuf);
@@ -124,6 +129,7 @@ class MemoryBook {
   std::map<uint32_t, uint64_t> origins_;     // servers of what threads import next
   std::map<int32_t, uint32_t> set_counts_;   // by device
   std::map<ObjectId, Written> backup_;
+  std::map<uint64_t, ObjectId> mbufs_;  // by serial; some may have ended otherwise than by their own call
 };
 
 }  // namespace plat::inspect

@@ -6,31 +6,64 @@
 
 namespace plat::inspect {
 
-void MemoryBook::allocate_mbuf(const Event& event) {
-  if (!event.succeeded() || event.buffer() == 0) return;
-  const Object* const copied =
-      event.op == Op::aclrtCopyBufRef ? registry_.live(Kind::Mbuf, event.other_buffer()) : nullptr;
-  const uint64_t size = copied != nullptr ? copied->size : event.size();
-  const uint64_t address = copied != nullptr ? copied->start : event.address();
-  Object& mbuf = registry_.add(event, Kind::Mbuf, address, size);
+Object& MemoryBook::add_mbuf(const Event& event, uint64_t start, uint64_t size, ObjectId head) {
+  Object& mbuf = registry_.add(event, Kind::Mbuf, start, size);
   mbuf.usable = size;
   mbuf.opaque = true;  // the program writes to it as it likes
+  mbuf.parent = head;
+  mbufs_.emplace(mbuf.serial, mbuf.id);
+  return mbuf;
+}
+
+void MemoryBook::allocate_mbuf(const Event& event) {
+  if (!event.succeeded() || event.buffer() == 0) return;
+  Object& mbuf = add_mbuf(event, event.address(), event.size(), 0);
   registry_.name(Kind::Mbuf, event.buffer(), mbuf);
-  if (copied == nullptr && address != 0 && size != 0) {
+  if (mbuf.start != 0 && mbuf.size != 0) {
     memory_.assign(mbuf.start, mbuf.end(), mbuf.id);
     freed_memory_.erase(mbuf.start, mbuf.end());
   }
   registry_.listener().born(mbuf);
 }
 
+// A second buffer over the same memory, with a second chain behind it, whose buffers nobody has named yet.
+void MemoryBook::copy_mbuf(const Event& event) {
+  const Object* const copied = registry_.live(Kind::Mbuf, event.other_buffer());
+  if (copied == nullptr) return allocate_mbuf(event);
+  if (!event.succeeded() || event.buffer() == 0) return;
+  const ObjectId first = copied->id;
+  Object& head = add_mbuf(event, copied->start, copied->size, 0);
+  registry_.name(Kind::Mbuf, event.buffer(), head);
+  registry_.listener().born(head);
+  for (const ObjectId id : followers(first))
+    registry_.listener().born(add_mbuf(event, object(id).start, object(id).size, head.id));
+}
+
+// In the order in which they came.
+std::vector<ObjectId> MemoryBook::living_mbufs() {
+  std::erase_if(mbufs_, [this](const auto& entry) {
+    const Object& mbuf = object(entry.second);
+    return mbuf.serial != entry.first || !mbuf.lives();
+  });
+  std::vector<ObjectId> ids;
+  for (const auto& [serial, id] : mbufs_) ids.push_back(id);
+  return ids;
+}
+
+std::vector<ObjectId> MemoryBook::followers(ObjectId head) {
+  std::vector<ObjectId> found = living_mbufs();
+  std::erase_if(found, [&](ObjectId id) { return object(id).parent != head; });
+  return found;
+}
+
 // The memory goes with the last buffer over it.
 void MemoryBook::end_mbuf(const Event& event, Object& mbuf) {
+  mbufs_.erase(mbuf.serial);
   Ranges::Range range;
   if (mbuf.start == 0 || !memory_.find(mbuf.start, range) || range.value != mbuf.id)
     return registry_.end(event, mbuf);
-  for (const ObjectId id : registry_.objects().living()) {
-    const Object& other = object(id);
-    if (id == mbuf.id || other.kind != Kind::Mbuf || other.start != mbuf.start) continue;
+  for (const ObjectId id : living_mbufs()) {
+    if (object(id).start != mbuf.start) continue;
     memory_.assign(mbuf.start, mbuf.end(), id);
     return registry_.end(event, mbuf);
   }
@@ -48,8 +81,7 @@ void MemoryBook::free_mbuf(const Event& event) {
   }
   if (!event.succeeded()) return;
   const ObjectId head = mbuf->id;
-  for (const ObjectId id : registry_.objects().living())
-    if (at(id).kind == Kind::Mbuf && at(id).parent == head) end_mbuf(event, at(id));
+  for (const ObjectId id : followers(head)) end_mbuf(event, at(id));
   end_mbuf(event, at(head));
 }
 
