@@ -129,7 +129,8 @@ bool is_own(void* frame) {
 // Where our library called out last before the program's own frames begin; a frame without a name that
 // follows it is how the system calls a handler.
 std::span<void* const> without_own(std::span<void* const> frames) {
-  size_t first = 0;
+  // A sanitizer's own backtrace() begins with itself.
+  size_t first = frames.size() > 1 && is_own(frames[1]) ? 1 : 0;
   while (first < frames.size() && is_own(frames[first])) ++first;
   if (first == frames.size()) return frames;
   Dl_info info{};
