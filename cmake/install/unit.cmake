@@ -5,8 +5,14 @@ set(home "$ENV{PLAT_HOME}")
 if(NOT home)
   get_filename_component(home "${CMAKE_INSTALL_PREFIX}" ABSOLUTE)
 endif()
-string(REPLACE "%" "%%" home "${home}")  # systemd's own sign
-string(REPLACE " " "%%20" address "${home}")
+# As an address, and as a quoted word; a % is systemd's own sign, so each is written twice.
+string(REPLACE "%" "%25" address "${home}")
+string(REPLACE " " "%20" address "${address}")
+string(REPLACE "%" "%%" address "${address}")
+string(REPLACE "\\" "\\\\" home "${home}")
+string(REPLACE "\"" "\\\"" home "${home}")
+string(REPLACE "%" "%%" home "${home}")
 set(unit "${CMAKE_INSTALL_PREFIX}/share/systemd/user/plat-fabric@.service")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/plat-fabric@.service.in" "$ENV{DESTDIR}${unit}" @ONLY)
+configure_file("${CMAKE_CURRENT_LIST_DIR}/plat-fabric@.service.in" "$ENV{DESTDIR}${unit}" @ONLY
+               FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${unit}")

@@ -64,7 +64,10 @@ int start(const device::Config& config) {
   if (const auto started = fabric::start_daemon(daemon_path(), socket, fabric::kStartMs); !started)
     return bad_news(fmt::format("{}: {}\n{}", rules::get(started.error().rule).name, started.error().detail,
                                 rules::get(started.error().rule).fix));
-  fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(ask(config)));
+  const FabricStatus status = ask(config);
+  // It would refuse every import: after an upgrade the old one has to go.
+  if (status.contains("other_version")) return bad_news(fabric_text(status));
+  fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(status));
   return kDone;
 }
 

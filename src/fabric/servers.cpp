@@ -116,8 +116,9 @@ Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::F
   std::shared_ptr<Daemon> used = first;
   // A daemon that was started again is another one; it is not this call's fault.
   if (!imported && !first->is_alive() && imported.error().rule == RuleId::FabricDaemon) {
-    PLAT_ASSIGN(second, daemon());
-    used = second;
+    const auto second = daemon();
+    if (!second) return forward(blame_handle(second.error()));
+    used = *second;
     imported = used->import(wanted);
   }
   if (!imported) return forward(blame_handle(imported.error()));
