@@ -32,7 +32,11 @@ class File {
   // Nothing is written any more; chunks that threads still hold are theirs to close.
   void end();
   // In a forked child, which has the parent's file open and nothing to do with it.
-  void leave_to_parent() { file_.drop(); }
+  void leave_to_parent() {
+    header_ = nullptr;  // not mapped there
+    fresh_ = nullptr;
+    file_.drop();
+  }
 
   // Somebody else may make the file shorter while it is written: then pages of ours are beyond its end, and a
   // store to one is a SIGBUS in somebody else's program. In the handler of it: puts memory there that is

@@ -87,7 +87,7 @@ bool sees_device_calls() {
 
 bool on_bus_error(int, siginfo_t* info, void*) {
   return info->si_code == BUS_ADRERR && g_phase.load(std::memory_order_acquire) != Phase::Idle &&
-         file().survive_cut(info->si_addr, t_state.chunk);
+         file().survive_cut(info->si_addr, t_state.forks == g_forks ? t_state.chunk : nullptr);
 }
 
 void prepare_process_once() {
