@@ -109,14 +109,14 @@ ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint6
 // on.
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 
-// How long waits of aclrtStreamWaitEvent last that this process queues from now on, in seconds (0, as at
-// first: for ever); a stream that has waited for so long fails. Also for aclrtWaitAndResetNotify with a
-// timeout of 0xFFFFFFFF.
-ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
-
 // The same, for at most timeout seconds (0: for ever); the stream then fails.
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event,
                                                              int32_t timeout);
+
+// How long waits of aclrtStreamWaitEvent last that this process queues from now on, in seconds (0, as at
+// first: for ever); a stream that has waited for so long fails. Also for aclrtWaitAndResetNotify and
+// aclrtCntNotifyWaitWithTimeout with a timeout of 0xFFFFFFFF.
+ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 
 // The stream's number. Streams of other contexts have theirs too; without a stream, that of the default one.
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId);

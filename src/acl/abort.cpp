@@ -3,6 +3,7 @@
 #include "acl/acl_rt_device_state.h"
 #include "acl/acl_rt_stream.h"
 #include "acl/entry.h"
+#include "os/thread_sanitizer.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -19,6 +20,7 @@ Result<> want_scheduler(const Runtime& runtime, const char* what) {
 Result<> tell_of_abort(const Runtime& runtime, int32_t id, aclrtDeviceTaskAbortStage stage,
                        uint32_t timeout) {
   for (const auto& callback : runtime.abort_callbacks.all()) {
+    const os::tsan::Watched watched;
     const int32_t returned = callback.function(id, stage, timeout, callback.argument);
     if (returned != 0)
       return fail(RuleId::AbortCallback, "regName", "'{}' returned {} {} the tasks were aborted",

@@ -11,6 +11,7 @@
 #include "acl/no_effect.h"
 #include "acl/regions.h"
 #include "acl/teardown.h"
+#include "os/thread_sanitizer.h"
 
 using namespace plat;
 using plat::acl::entry;
@@ -47,7 +48,10 @@ namespace {
 std::array<std::atomic<aclrtFloatOverflowMode>, device::kMaxDevices> overflow_modes{};
 // Functions of the client's; no lock is held.
 void tell(const Runtime& runtime, int32_t id, aclrtDeviceState state) {
-  for (const auto& callback : runtime.device_callbacks.all()) callback.function(id, state, callback.argument);
+  for (const auto& callback : runtime.device_callbacks.all()) {
+    const os::tsan::Watched watched;
+    callback.function(id, state, callback.argument);
+  }
 }
 
 constexpr const char* kNoOperators = "there are no operators here";

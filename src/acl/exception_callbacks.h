@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acl/acl_rt_callback.h"
+#include "os/thread_sanitizer.h"
 
 // What a client can ask about a task that failed.
 struct rtExceptionInfo {
@@ -44,7 +45,10 @@ class ExceptionCallbacks {
       functions = many_;
       if (single_ != nullptr) functions.push_back(single_);
     }
-    for (const auto function : functions) function(&info);
+    for (const auto function : functions) {
+      const os::tsan::Watched watched;
+      function(&info);
+    }
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "acl/entry.h"
 #include "acl/teardown.h"
 #include "os/file.h"
+#include "os/thread_sanitizer.h"
 
 namespace plat::acl {
 namespace {
@@ -21,6 +22,7 @@ Result<> callback_failed(int type, aclError code) {
 
 Result<> tell_of_end(Runtime& runtime, aclError& code) {
   for (const auto& callback : runtime.finalize_callbacks.all()) {
+    const os::tsan::Watched watched;
     code = callback.function(callback.argument);
     if (code != ACL_SUCCESS) return callback_failed(callback.type, code);
   }
@@ -53,6 +55,7 @@ aclError aclInit(const char* configPath) {
       return fail(RuleId::InitRepeated, "configPath", "aclInit was called {} time(s) before",
                   acl::init_count.load() - 1);
     for (const auto& callback : runtime.init_callbacks.all()) {
+      const os::tsan::Watched watched;
       code = callback.function(config->c_str(), config->size(), callback.argument);
       if (code == ACL_SUCCESS) continue;
       acl::init_count = 0;

@@ -12,6 +12,7 @@
 #include "device/report.h"
 #include "fabric/servers.h"
 #include "os/memory.h"
+#include "os/thread_sanitizer.h"
 #include "vmm/host_access.h"
 
 namespace plat::acl {
@@ -110,8 +111,10 @@ Runtime::Runtime()
   streams.on_stream_state([this](stream::StreamId id, stream::Streams::StreamState state) {
     const auto told = state == stream::Streams::StreamState::Made ? ACL_RT_STREAM_STATE_CREATE_POST
                                                                   : ACL_RT_STREAM_STATE_DESTROY_PRE;
-    for (const auto& callback : stream_callbacks.all())
+    for (const auto& callback : stream_callbacks.all()) {
+      const os::tsan::Watched watched;
       callback.function(handle_of(id), told, callback.argument);
+    }
   });
   streams.on_task_failure([this](const stream::StreamTraits& stream, stream::Position task,
                                  const Error& error) {

@@ -7,6 +7,7 @@
 #include "acl/call_gate.h"
 #include "acl/entry.h"
 #include "os/process.h"
+#include "os/thread_sanitizer.h"
 
 namespace plat::acl {
 
@@ -29,6 +30,7 @@ Result<> Snapshot::tell(Runtime& runtime, aclrtSnapShotStage stage) {
     for (uint32_t device = 0; device < device::kMaxDevices; ++device) {
       if (!runtime.node.is_open(device)) continue;
       const int32_t id = runtime.node.logical_id(device);
+      const os::tsan::Watched watched;
       if (const uint32_t result = callback.function(id, callback.argument); result != 0)
         return fail(RuleId::SnapshotCallbackFailed, "", "a callback of stage {} returned {} for device {}",
                     static_cast<int>(stage), result, id);

@@ -130,7 +130,8 @@ void Board::Core::sleep(uint32_t heard, Deadline deadline) {
 }
 
 void Board::Core::rouse() {
-  memory->bell.fetch_add(1, std::memory_order_relaxed);
+  // Whoever hears it sees what was completed before.
+  memory->bell.fetch_add(1, std::memory_order_release);
   os::wake_sleepers(memory->bell, kAttendant);
 }
 

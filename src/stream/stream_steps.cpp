@@ -66,7 +66,7 @@ Stream::Progress Stream::step_wait(WaitStep& step) {
     if (step.timeout == Clock::duration{} || Clock::now() < step.deadline) return Progress::Wait;
     note(Error{RuleId::StreamWaitTimeout, "event",
                fmt::format("the event was not recorded and reached within {} s (queued by "
-                           "aclrtStreamWaitEventWithTimeout)",
+                           "aclrtStreamWaitEvent or aclrtStreamWaitEventWithTimeout)",
                            std::chrono::duration_cast<std::chrono::seconds>(step.timeout).count())});
   }
   if (step.pending) step.pending->fetch_sub(1);
