@@ -165,7 +165,6 @@ void add_process_programs(Programs& all) {
     make_many_events();
     for (const int number : numbers) close(number);  // a sanitizer needs some to look for leaks
   };
-  // Files may have 256 KiB from here on, and nobody asks for the signal.
   // Its events go on, into a file that is shorter than they were.
   all["cuts_its_trace"] = [] {
     Device device;
@@ -175,6 +174,7 @@ void add_process_programs(Programs& all) {
     std::thread([] { work_alone(3); }).join();
     make_many_events();
   };
+  // Files may have 256 KiB from here on, and nobody asks for the signal.
   all["limits_its_files"] = [] {
     Device device;
     rlimit limit{};
