@@ -164,6 +164,7 @@ EXPECTED = {
     "leak_mbuf_reference": ["INSP-Leak-mbuf"],
     "leak_mbuf_chain": ["INSP-Leak-mbuf"],
     "mbufs_given_back": [],
+    "mbuf_chain_copied": [],
     "mbuf_twice": ["INSP-Free-twice"],
     "snapshot_restored": [],
     "snapshot_not_restored": ["INSP-Read-unwritten"],

@@ -82,13 +82,19 @@ void add_mbuf_programs(Programs& all) {
     std::memset(data_of(second), 1, kMbufSize);  // its memory is still there
     MUST(aclrtMemset(data_of(second), kMbufSize, 0, kMbufSize));
     MUST(aclrtAppendBufChain(second, mbuf()));
-    // A chain that is copied stays when the first one goes.
-    aclrtMbuf third = nullptr, follower = nullptr;
-    MUST(aclrtCopyBufRef(second, &third));
     MUST(aclrtFreeBuf(second));
-    MUST(aclrtGetBufFromChain(third, 1, &follower));
+  };
+  // A chain that is copied stays when the first one goes.
+  all["mbuf_chain_copied"] = [] {
+    const OnDevice device;
+    aclrtMbuf const first = mbuf();
+    MUST(aclrtAppendBufChain(first, mbuf()));
+    aclrtMbuf second = nullptr, follower = nullptr;
+    MUST(aclrtCopyBufRef(first, &second));
+    MUST(aclrtFreeBuf(first));
+    MUST(aclrtGetBufFromChain(second, 1, &follower));
     MUST(aclrtMemset(data_of(follower), kMbufSize, 0, kMbufSize));
-    MUST(aclrtFreeBuf(third));
+    MUST(aclrtFreeBuf(second));
   };
   all["mbuf_twice"] = [] {
     const OnDevice device;
