@@ -241,13 +241,11 @@ void PoolSet::end_free(Va va, uint64_t number, stream::StreamId stream, stream::
 // A stream that takes nothing more may still run what it was given; behind that the block is anybody's.
 void PoolSet::free_behind(Va va, Held freed, const stream::Streams& streams, stream::StreamId stream) {
   const auto given = streams.position(stream);
-  end_free(va, freed.free_number, given ? stream : stream::StreamId{}, given ? *given : 0);
-  const std::lock_guard lock(mutex_);
-  if (const auto pool = pools_.find(freed.pool); pool != pools_.end()) pool->second->expire(va);
+  reach_free(va, freed, given ? stream : stream::StreamId{}, given ? *given : 0);
 }
 
-void PoolSet::reach_free(Va va, Held freed, stream::StreamId stream) {
-  end_free(va, freed.free_number, stream, 0);
+void PoolSet::reach_free(Va va, Held freed, stream::StreamId stream, stream::Position position) {
+  end_free(va, freed.free_number, stream, position);
   const std::lock_guard lock(mutex_);
   if (const auto pool = pools_.find(freed.pool); pool != pools_.end()) pool->second->expire(va);
 }

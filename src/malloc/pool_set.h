@@ -59,7 +59,7 @@ class PoolSet {
   Result<Held> begin_free(Va va);
   void cancel_free(Va va, uint64_t number);
   void end_free(Va va, uint64_t number, stream::StreamId stream, stream::Position position);
-  void reach_free(Va va, Held freed, stream::StreamId stream);
+  void reach_free(Va va, Held freed, stream::StreamId stream, stream::Position position = 0);
   void free_behind(Va va, Held freed, const stream::Streams& streams, stream::StreamId stream);
 
   DeviceHeap& heap_;
