@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
-scripts/build.sh fuzz
+scripts/build.sh fuzz fuzzers
 found=$(mktemp -d)
 trap 'rm -rf "$found"' EXIT
 for target in build/fuzz/bin/fuzz_*; do

@@ -2,7 +2,10 @@
 // A server of the fabric inside the fuzzer, with memory that it exports and listeners as the daemon has them.
 #pragma once
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "fabricd/listener.h"
@@ -11,8 +14,11 @@
 
 namespace plat::fuzz {
 
-inline void require(bool kept) {
-  if (!kept) std::abort();
+inline void require(bool kept, int line = __builtin_LINE()) {
+  if (kept) return;
+  std::fprintf(stderr, "what line %d requires was not kept; errno is %d (%s)\n", line, errno,
+               std::strerror(errno));
+  std::abort();
 }
 
 // Takes pieces off the front of an input; what is missing is zero.
@@ -62,7 +68,7 @@ struct Server {
   fabricd::Guests guests{{kSelf, "fuzzed", 1}, exports, *target};
 
   uint64_t used_bytes() {
-    const auto usage = (*node.bank(0))->ledger().usage();
+    const auto usage = (*node.bank(device::BankId(0)))->ledger().usage();
     return usage.total_bytes - usage.free_bytes;
   }
 

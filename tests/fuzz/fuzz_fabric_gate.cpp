@@ -31,11 +31,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(world().target->port()));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const os::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // No trace of it in the system's table of ended connections: there is room for some thousand only.
-  const linger at_once{1, 0};
-  setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  require(connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  os::Fd socket;
+  int connected = -1;
+  do {
+    socket = os::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    // No trace of it in the system's table of ended connections: there is room for some thousand only.
+    const linger at_once{1, 0};
+    setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    connected = connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  } while (connected != 0 && errno == EINTR);  // the fuzzer's own alarm
+  require(connected == 0);
   (void)send(socket.get(), data, size, MSG_NOSIGNAL);
   // A whole request is answered; for less than one it waits.
   pollfd answered{socket.get(), POLLIN, 0};
