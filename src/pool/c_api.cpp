@@ -27,16 +27,18 @@ plat_pool_status null_argument(const char* call) {
 // What is not in the thread's cache; never inlined, so that what is needs no stack.
 [[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                       void** address) {
-  return guarded(*pool, [&] {
+  return guarded_at_once(*pool, [&] {
     Pool* const large = pool->fast.large.load(std::memory_order_relaxed);
     if (large != nullptr && large->allocate_at_once(bytes, stream, address)) return PLAT_POOL_OK;
+    const tsan::Unwatched unwatched;
     return pool->allocate_otherwise(Request{bytes, 0, stream}, address);
   });
 }
 [[gnu::noinline]] plat_pool_status release_otherwise(plat_pool* pool, void* address, plat_stream stream) {
-  return guarded(*pool, [&] {
+  return guarded_at_once(*pool, [&] {
     Pool* const large = pool->fast.large.load(std::memory_order_relaxed);
     if (large != nullptr && large->release_at_once(address, stream)) return PLAT_POOL_OK;
+    const tsan::Unwatched unwatched;
     return pool->release_otherwise(address, stream);
   });
 }

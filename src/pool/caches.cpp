@@ -12,6 +12,7 @@ void Caches::enlist(ThreadCache& cache) {
   std::lock_guard guard(mutex_);
   cache.flush_seen = flush_epoch_.load();
   caches_.push_back(&cache);
+  if (caches_.size() > 1) depot_.widen();
 }
 
 void Caches::retire(ThreadCache& cache) {
@@ -31,7 +32,7 @@ StreamCache* Caches::of_stream(ThreadCache& cache, plat_stream stream) {
     std::lock_guard guard(mutex_);
     cache.of_streams.push_back(std::move(fresh));
   }
-  ready_cache = ReadyCache{key_, stream, found, zones_.of_thread(cache.zone)};
+  ready_cache = ReadyCache{key_, stream, found, zones_.of_thread(cache.zone), &cache};
   return found;
 }
 
@@ -47,6 +48,31 @@ void Caches::keep(ThreadCache& cache, plat_stream stream, uint32_t index, void* 
   if (mine->push(index, block)) return;
   flush(*mine, index, spill_count(index));
   mine->push(index, block);
+}
+
+// What the fast path of the thread looks at, if that is of this pool, of no stream, and not asked back.
+StreamCache* Caches::ready() const {
+  const ReadyCache& ready = ready_cache;
+  const bool plain = ready.key == key() && ready.stream == nullptr &&
+                     ready.thread->flush_seen == flush_epoch_.load(std::memory_order_relaxed);
+  return plain ? ready.cache : nullptr;
+}
+
+bool Caches::spill(uint32_t index) {
+  StreamCache* const cache = ready();
+  if (cache == nullptr || cache->room(index).count != 0) return false;
+  const uint32_t taken = depot_.put(index, cache->oldest(index), spill_count(index));
+  cache->drop_oldest(index, taken);
+  return taken != 0;
+}
+
+bool Caches::refill(uint32_t index) {
+  StreamCache* const cache = ready();
+  if (cache == nullptr) return false;
+  const StreamCache::Room room = cache->room(index);
+  const uint32_t got = depot_.take(index, room.blocks, room.count);
+  cache->grow(index, got);
+  return got != 0;
 }
 
 // Those of streams that were forgotten go, whichever thread forgot them.
@@ -75,8 +101,9 @@ void Caches::flush(StreamCache& cache, uint32_t index, uint32_t count) {
   Zone& zone = zones_.small();
   uint32_t done = 0;
   try {
+    if (domain == 0) done = depot_.put(index, blocks.data(), count);
+    if (done == count) return;
     std::lock_guard guard(zone.lock());
-    if (domain == 0) done = zone.spans()->stow(index, blocks.data(), count);
     for (; done < count; ++done) zone.put_back(index, blocks[done].address, domain, streams_);
   } catch (...) {  // the host has no memory for the lists
     keep_from(done);

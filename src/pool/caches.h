@@ -19,7 +19,12 @@ class Caches {
  public:
   // `id`: the number of the pool, under which threads know it.
   Caches(uint64_t id, Zones& zones, Streams& streams, const SpaceIndex& index)
-      : id_(id), key_(id << kKeyShift), zones_(zones), streams_(streams), index_(index) {}
+      : id_(id),
+        key_(id << kKeyShift),
+        zones_(zones),
+        streams_(streams),
+        index_(index),
+        depot_(zones.small().spans()->depot()) {}
 
   uint64_t id() const { return id_; }
   // What the fast path of a thread is known by; another one when caches have ended that threads may hold.
@@ -36,6 +41,10 @@ class Caches {
   StreamCache* current(ThreadCache& cache, plat_stream stream);
   // The thread frees a block, and keeps it.
   void keep(ThreadCache& cache, plat_stream stream, uint32_t index, void* address);
+  // The short ways of a thread whose stack of a class is full, or empty: most of it goes to the depot, or as
+  // much as it holds comes from there. False, and nothing happened, when anything is out of the ordinary.
+  bool spill(uint32_t index);
+  bool refill(uint32_t index);
   // Returns everything that the calling thread keeps.
   void flush_mine();
   // Asks it of all others.
@@ -58,6 +67,7 @@ class Caches {
   // How many streams may end before keys meet those of other pools.
   static constexpr uint32_t kKeyShift = 32;
   static constexpr uint32_t kContentionLimit = 8;
+  StreamCache* ready() const;
   void drop_ended(ThreadCache& cache);
   void flush(ThreadCache& cache);
   void flush(StreamCache& cache, uint32_t index, uint32_t count);
@@ -67,6 +77,7 @@ class Caches {
   Zones& zones_;
   Streams& streams_;
   const SpaceIndex& index_;
+  Depot& depot_;
   std::mutex mutex_;  // guards the list of caches, and which streams each is for
   std::vector<ThreadCache*> caches_;
   std::atomic<uint64_t> flush_epoch_{0};

@@ -25,6 +25,21 @@ struct FastPath {
   uint32_t tail = 0;
   uint32_t most = kSmallMax;
 
+  uint32_t class_of(uint64_t asked) const {
+    return class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail);
+  }
+  bool holds(const void* address) const {
+    return reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed) <
+           bytes.load(std::memory_order_acquire);
+  }
+  // The class of the live block that starts at an address that it holds; kClasses when there is none.
+  uint32_t class_of_live(const void* address) const {
+    const uint64_t offset = reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed);
+    const SmallTable& small = *table.load(std::memory_order_relaxed);
+    const auto entry = small.entry(offset);
+    return entry && small.find(offset, entry.index()) != nullptr ? entry.index() : kClasses;
+  }
+
   // The keys are loaded relaxed: a thread that has not heard yet that the path was closed works for one more
   // call with its own cache, which nobody else touches or frees. Who closes it and needs all threads to have
   // noticed asks for a flush, which a thread answers on the slow way.
@@ -36,7 +51,7 @@ struct FastPath {
     if (asked - 1 >= most || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
         [[unlikely]]
       return nullptr;
-    const SmallBlock block = ready.cache->pop(class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail));
+    const SmallBlock block = ready.cache->pop(class_of(asked));
     if (block.address != nullptr) [[likely]]
       SmallTable::open(*block.mark);
     return block.address;

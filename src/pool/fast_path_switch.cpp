@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "pool/sanitizer.h"
+
 namespace plat::pool {
 
 FastPathSwitch::FastPathSwitch(Pool& pool, FastPath& path, const plat_pool_options& options, uint32_t tail,
@@ -21,7 +23,7 @@ FastPathSwitch::FastPathSwitch(Pool& pool, FastPath& path, const plat_pool_optio
 void FastPathSwitch::refresh() {
   // Else the last to open may have looked before another closed.
   std::lock_guard guard(mutex_);
-  const bool alone = !reporting_.listening() && !uses_.any();
+  const bool alone = !reporting_.listening() && !uses_.any() && !tsan::is_in_program();
   path_.key = alone && options_.thread_cache != 0 && !zones_.small().is_asleep() ? caches_.key() : UINT64_MAX;
   const bool plain =
       alone && options_.source != PLAT_POOL_SOURCE_CALLER && options_.release == PLAT_POOL_RELEASE_NEVER;

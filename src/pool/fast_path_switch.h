@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FastPathSwitch: opens and closes the short ways of a pool. They are for small blocks of the thread's cache
 // (FastPath) and for large ones out of memory that is there, and they are closed while anything is out of the
-// ordinary: a tool listens, several streams use a block, or the memory sleeps.
+// ordinary: a tool listens, several streams use a block, the memory sleeps, or ThreadSanitizer is in the
+// program.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class FastPathSwitch {
   // large one, where most large blocks are.
   void space_added(Space& space);
   Space* home() const { return home_.load(std::memory_order_acquire); }
-  uint32_t most_small() const { return path_.most; }
+  const FastPath& path() const { return path_; }
 
  private:
   Pool& pool_;

@@ -31,13 +31,12 @@ void Zone::list_held(const Space& space, uint32_t tail, std::vector<HeldRange>& 
     if (!goes_on) out.push_back({.start = start, .tag = tag_, .has_pages = space.pages != nullptr});
     goes_on = true;
     const uint64_t bytes = uint64_t{block.size} << core::kGranuleShift;
-    if (block.state == core::BlockState::kFree)
-      out.back().add({bytes, 0, PartState::kFree});
-    else if (spans_ == nullptr)
+    const bool is_taken = block.state != core::BlockState::kFree;
+    if (is_taken && spans_ == nullptr)
       out.back().add({bytes, asked(id), PartState::kLive});
-    else if (const auto entry = space.small->entry(space.offset_of(start)))
+    else if (const auto entry = is_taken ? space.small->entry(space.offset_of(start)) : SmallTable::Entry{})
       list_slots(spans_->at(entry.span()), space, tail, out.back());
-    else  // taken by a thread that is about to cut it into blocks
+    else  // also one that was taken by a thread which is about to cut it into blocks
       out.back().add({bytes, 0, PartState::kFree});
   }
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "pool/pool.h"
+#include "pool/sanitizer.h"
 #include "pool/tool_batch.h"
 
 namespace plat::pool {
@@ -81,7 +82,8 @@ Outcome Ladder::gather(const Need& need, const Attempt& attempt) {
   if (callback == nullptr) return Outcome::kNoMemory;
   {
     const OutsideBatch outside;  // what the program frees is freed, and told
-    if (callback(user, family_.handle, need.bytes, account().c_str()) == 0) return Outcome::kNoMemory;
+    if (tsan::watched(callback, user, family_.handle, need.bytes, account().c_str()) == 0)
+      return Outcome::kNoMemory;
   }
   std::lock_guard guard(family_.growth);
   backing_.ask_again();

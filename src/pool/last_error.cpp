@@ -24,12 +24,12 @@ struct Sentences {
 
 constinit thread_local Sentences* sentences = nullptr;
 constinit thread_local const char* fallback = "";  // where there are no places for sentences
-constinit thread_local bool ended = false;
+constinit thread_local bool sentences_ended = false;
 
 // Apart from the pointer, which is still there when the thread's destructors run.
 struct Keeper {
   ~Keeper() {
-    ended = true;
+    sentences_ended = true;
     delete std::exchange(sentences, nullptr);
   }
 };
@@ -39,7 +39,7 @@ thread_local Keeper keeper;
 
 plat_pool_status report(plat_pool_status status, std::string_view sentence) {
   fallback = "there is no memory for the message";
-  if (sentences == nullptr && !ended) {
+  if (sentences == nullptr && !sentences_ended) {
     static_cast<void>(&keeper);
     sentences = new (std::nothrow) Sentences;
   }

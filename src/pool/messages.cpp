@@ -15,6 +15,13 @@ plat_pool_status unknown_block(const std::string& pool, const void* address) {
           pool, address));
 }
 
+plat_pool_status no_block_around(const std::string& pool, const void* address) {
+  return report(
+      PLAT_POOL_NOT_OWNED,
+      fmt::format("pool {}: {} lies in no live block of it; the block was freed already, or is another's",
+                  pool, address));
+}
+
 plat_pool_status no_such_size(const std::string& pool, uint64_t bytes) {
   return report(PLAT_POOL_INVALID, fmt::format("pool {}: a block of {} bytes cannot be had", pool, bytes));
 }

@@ -18,6 +18,18 @@ plat_pool_status Placer::place(const Request& request, void** address) {
                                      : place_large(request, domain, address);
 }
 
+bool Placer::place_small_at_once(uint64_t bytes, plat_stream stream, void** address) {
+  const FastPath& path = fast_.path();
+  // A closed path has another key: then nothing comes out of the depot either.
+  if (bytes == 0 || path.key.load(std::memory_order_relaxed) != caches_.key() ||
+      !caches_.refill(path.class_of(bytes)))
+    return false;
+  void* const block = path.pop(bytes, stream);
+  if (block == nullptr) return false;
+  *address = block;
+  return true;
+}
+
 // Blocks of a class from the zone's spans, one of them for the caller; a new span is cut when there are none.
 // Its address is null when the zone has no place for one, or sleeps.
 SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache) {

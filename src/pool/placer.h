@@ -34,14 +34,15 @@ class Placer {
 
   // The request was checked.
   plat_pool_status place(const Request& request, void** address);
-  // A large block out of memory that is there and with nobody in the way. False, and nothing happened, when
-  // anything is out of the ordinary.
+  // A large block out of memory that is there and with nobody in the way, or a small one that another thread
+  // has returned. False, and nothing happened, when anything is out of the ordinary.
   bool place_at_once(uint64_t bytes, plat_stream stream, void** address);
 
  private:
   // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
   static constexpr uint64_t kMostOfThread = 1_MiB;
   bool has_zones_of_threads() const { return options_.thread_cache != 0 && backing_.source().has_pages(); }
+  bool place_small_at_once(uint64_t bytes, plat_stream stream, void** address);
   plat_pool_status place_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status place_large(const Request& request, uint16_t domain, void** address);
   SmallBlock take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
@@ -61,7 +62,8 @@ class Placer {
 
 // In line: every large block of most programs comes this way.
 [[gnu::always_inline]] inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
-  if (bytes <= fast_.most_small() || bytes > kLargestRequest) return false;
+  if (bytes <= fast_.path().most) return place_small_at_once(bytes, stream, address);
+  if (bytes > kLargestRequest) return false;
   const uint16_t domain = streams_.domain_of(stream);
   if (!Streams::is_domain(domain) || backing_.is_full()) return false;
   const ReadyCache& ready = ready_cache;

@@ -103,6 +103,13 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
   return status;
 }
 
+// The thread's stack was full.
+bool Pool::release_small_at_once(void* address, plat_stream stream) {
+  const FastPath& path = fast_.path();
+  const uint32_t index = path.class_of_live(address);
+  return index != kClasses && caches_.spill(index) && path.push(address, stream);
+}
+
 plat_pool_status Pool::release(Space& space, void* address, plat_stream stream) {
   // Before tools hear of it: the block stays what it is.
   if (const auto status = check_stream(stream); status != PLAT_POOL_OK) return status;

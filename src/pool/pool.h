@@ -43,7 +43,8 @@ class Pool final : private SpaceWatcher {
   plat_pool_status release(Space& space, void* address, plat_stream stream);
   // What is left of a free once tools have heard of it.
   plat_pool_status release_unheard(Space& space, void* address, plat_stream stream);
-  // Large blocks with nothing out of the ordinary. False, and nothing happened, when anything is.
+  // Large blocks, and small ones that wander between threads, with nothing out of the ordinary. False, and
+  // nothing happened, when anything is.
   [[gnu::always_inline]] bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address) {
     return placer_.place_at_once(bytes, stream, address);
   }
@@ -95,6 +96,7 @@ class Pool final : private SpaceWatcher {
   void space_added(Space& space) override;
   void space_removed(Space& space) override { reporting_.space_removed(space); }
   plat_pool_status check(const Request& request) const;
+  bool release_small_at_once(void* address, plat_stream stream);
   plat_pool_block described(const Zone& zone, const Zone::LiveBlock& live) const;
 
   std::string name_;
@@ -122,6 +124,7 @@ class Pool final : private SpaceWatcher {
 [[gnu::always_inline]] inline bool Pool::release_at_once(void* address, plat_stream stream) {
   Space* space = fast_.home();
   if (space == nullptr || !space->contains(address)) {
+    if (fast_.path().holds(address)) return release_small_at_once(address, stream);
     space = index_.find(address);
     if (space == nullptr || space->small != nullptr) return false;
   }

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "pool/messages.h"
+#include "pool/sanitizer.h"
 
 namespace plat::pool {
 
@@ -82,7 +83,15 @@ plat_pool_status Router::open_companion(Member which, Pool** companion) {
   return PLAT_POOL_OK;
 }
 
+// Whose memory a block has nobody knows who did not follow it through all blocks that had a part of it: so an
+// allocation comes after all frees before it.
 plat_pool_status Router::allocate_otherwise(const Request& request, void** address) {
+  const plat_pool_status status = allocate_untold(request, address);
+  if (status == PLAT_POOL_OK) tsan::tell_after(this);
+  return status;
+}
+
+plat_pool_status Router::allocate_untold(const Request& request, void** address) {
   const plat_pool_source source = main_.options().source;
   if ((request.purpose == PLAT_POOL_HOST && source != PLAT_POOL_SOURCE_HOST) ||
       (request.purpose == PLAT_POOL_CACHED && source != PLAT_POOL_SOURCE_CACHED)) {
@@ -96,6 +105,7 @@ plat_pool_status Router::allocate_otherwise(const Request& request, void** addre
 
 plat_pool_status Router::release_otherwise(void* address, plat_stream stream) {
   if (address == nullptr) return PLAT_POOL_OK;
+  tsan::tell_before(this);
   Pool& owner = owner_of(address);
   Space* const space = owner.space_at(address);
   return space != nullptr ? owner.release(*space, address, stream) : unknown_block(main_.name(), address);
@@ -158,7 +168,7 @@ plat_pool_status Router::set_limits(uint64_t limit_bytes, uint64_t host_limit_by
 }
 
 plat_pool_status Router::owner(const void* address, plat_pool_block* block) {
-  return owner_of(address).find_owner(address, block) ? PLAT_POOL_OK : unknown_block(main_.name(), address);
+  return owner_of(address).find_owner(address, block) ? PLAT_POOL_OK : no_block_around(main_.name(), address);
 }
 
 plat_pool_status Router::list(std::vector<plat_pool_block>& blocks) {

@@ -60,6 +60,7 @@ class Router final : public plat_pool {
   enum Member { kMain, kHost, kCached };
   Router(const plat_pool_options& options, std::unique_ptr<Source> source);
   void store_limits(uint64_t limit_bytes, uint64_t host_limit_bytes);
+  plat_pool_status allocate_untold(const Request& request, void** address);
   plat_pool_status companion_for(plat_pool_purpose purpose, Pool** companion);
   plat_pool_status open_companion(Member which, Pool** companion);
   // The first pool where it is nobody's.

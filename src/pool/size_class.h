@@ -40,8 +40,15 @@ constexpr uint32_t span_bytes(uint32_t index) { return class_bytes(index) <= 409
 // returns three quarters; when it has none it takes as many as others have returned, up to all: a thread that
 // only frees, and one that only allocates, come to the common store as seldom as they can.
 constexpr uint32_t cache_capacity(uint32_t index) {
-  const uint32_t count = 131072 / class_bytes(index);
-  return count < 16 ? 16 : count > 64 ? 64 : count;
+  constexpr auto kCapacity = [] {
+    std::array<uint8_t, kClasses> all{};
+    for (uint32_t each = 0; each < kClasses; ++each) {
+      const uint32_t count = 131072 / class_bytes(each);
+      all[each] = static_cast<uint8_t>(count < 16 ? 16 : count > 64 ? 64 : count);
+    }
+    return all;
+  }();
+  return kCapacity[index];
 }
 constexpr uint32_t spill_count(uint32_t index) { return (3 * cache_capacity(index) + 3) / 4; }
 // How many are cut from spans for it at once: 32 KiB worth, since most programs need few of most classes.

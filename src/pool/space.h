@@ -137,7 +137,7 @@ class SpaceIndex {
   static constexpr size_t kScan = 4;
   Space* find_in_table(const void* address) const {
     const Table* table = table_;
-    const size_t size = table != nullptr ? table->size : 0;
+    const size_t size = table != nullptr ? table->size : size_t{0};
     // Most pools have two or three spaces: a scan in order of creation beats a search.
     for (size_t i = 0; i < size && i < kScan; ++i)
       if (table->entries[i].contains(address)) return table->entries[i].space;

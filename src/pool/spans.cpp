@@ -7,7 +7,6 @@
 namespace plat::pool {
 
 namespace {
-constexpr uint32_t kDepotCaches = 4;  // how many threads' caches it holds
 uint32_t store_of(uint16_t domain, uint32_t index) { return (uint32_t{domain} << 8) | index; }
 }  // namespace
 
@@ -40,8 +39,8 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t 
       }
     }
   }
-  auto& depot = depot_[index];
-  for (; got < count && !depot.empty(); depot.pop_back()) out[got++] = depot.back();
+  const uint32_t stowed = depot_.take(index, out + got, count - got);
+  got += stowed;
   count = got != 0 ? got : fresh;
   while (got < count && partial_[index] != kNoSpan) {
     Span& span = spans_[partial_[index]];
@@ -56,34 +55,9 @@ uint32_t Spans::take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t 
     }
     if (span.free == 0) unlink(id);
   }
-  out_bytes_ += uint64_t{got} * bytes;
-  out_blocks_ += got;
+  out_bytes_ += uint64_t{got - stowed} * bytes;
+  out_blocks_ += got - stowed;
   return got;
-}
-
-uint32_t Spans::stow(uint32_t index, const SmallBlock* blocks, uint32_t count) {
-  auto& depot = depot_[index];
-  const uint32_t room = kDepotCaches * cache_capacity(index);
-  if (depot.capacity() == 0) depot.reserve(room);
-  count = std::min(count, room - static_cast<uint32_t>(depot.size()));
-  depot.insert(depot.end(), blocks, blocks + count);
-  out_bytes_ -= uint64_t{count} * class_bytes(index);
-  out_blocks_ -= count;
-  return count;
-}
-
-void Spans::unstow(uint32_t index, std::vector<SmallBlock>& out) {
-  auto& depot = depot_[index];
-  out.assign(depot.begin(), depot.end());
-  out_bytes_ += depot.size() * class_bytes(index);
-  out_blocks_ += depot.size();
-  depot.clear();
-}
-
-uint64_t Spans::depot_bytes() const {
-  uint64_t bytes = 0;
-  for (uint32_t index = 0; index < kClasses; ++index) bytes += depot_[index].size() * class_bytes(index);
-  return bytes;
 }
 
 uint32_t Spans::give(uint32_t id, void* address, bool* twice) {
@@ -179,7 +153,7 @@ void Spans::clear() {
   recycled_.clear();
   partial_.fill(kNoSpan);
   deferred_.clear();
-  for (auto& depot : depot_) depot.clear();
+  depot_.clear();
   out_bytes_ = out_blocks_ = deferred_bytes_ = 0;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans: blocks of up to 32 KiB. A span is a stretch of 32 or 64 KiB cut into blocks of one class, with a
 // bitmap beside it that says which are free. Threads take and return blocks in batches, so this is off the
-// fast path. What threads return goes to a depot first, and what they take comes from it, so that blocks
-// which wander from one thread to another do not trouble their spans.
+// fast path. What threads return goes to the depot first, and what they take comes from it.
 //
 // Blocks that were freed on a stream wait in a store of that stream, usable on it at once, until the stream
-// has passed them. Everything here happens under the lock of the zone that the spans are cut from.
+// has passed them. Everything here, but for the depot, happens under the lock of the zone that the spans are
+// cut from.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pool/depot.h"
 #include "pool/size_class.h"
 #include "pool/small_table.h"
 
@@ -38,10 +39,8 @@ class Spans {
   // Up to `count` blocks of a class for `domain` that were used before; when there are none, up to `fresh`
   // that are cut for it, fewer when the spans are used up. Not all come with their marks.
   uint32_t take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t count, uint32_t fresh);
-  // The depot takes up to `count` blocks that nobody uses; how many it had room for.
-  uint32_t stow(uint32_t index, const SmallBlock* blocks, uint32_t count);
-  // The depot is emptied into `out`; each must be given back now.
-  void unstow(uint32_t index, std::vector<SmallBlock>& out);
+  // Its blocks are handed out as far as their spans know.
+  Depot& depot() { return depot_; }
   // A block comes back; the span is told by the small table. Returns a span that is now empty and should go,
   // or kNoSpan.
   // `*twice` is set when the block was free already or is no block.
@@ -61,10 +60,11 @@ class Spans {
   void clear();
   const Span& at(uint32_t span) const { return spans_[span]; }
 
-  uint64_t out_bytes() const { return out_bytes_; }  // handed out, thread caches included
-  uint64_t out_blocks() const { return out_blocks_; }
+  // Handed out, thread caches included.
+  uint64_t out_bytes() const { return out_bytes_ - depot_.bytes(); }
+  uint64_t out_blocks() const { return out_blocks_ - depot_.blocks(); }
   uint64_t deferred_bytes() const { return deferred_bytes_; }
-  uint64_t depot_bytes() const;
+  uint64_t depot_bytes() const { return depot_.bytes(); }
   uint64_t bookkeeping_bytes() const { return spans_.capacity() * sizeof(Span); }
 
  private:
@@ -79,9 +79,9 @@ class Spans {
   std::vector<Span> spans_;
   std::vector<uint32_t> recycled_;
   std::array<uint32_t, kClasses> partial_;
-  std::array<std::vector<SmallBlock>, kClasses> depot_;
+  Depot depot_;
   std::unordered_map<uint32_t, std::vector<Deferred>> deferred_;  // by domain and class
-  uint64_t out_bytes_ = 0;
+  uint64_t out_bytes_ = 0;                                        // with those in the depot
   uint64_t out_blocks_ = 0;
   uint64_t deferred_bytes_ = 0;
 };

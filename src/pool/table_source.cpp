@@ -34,13 +34,13 @@ class TableEvents final : public Events {
     auto& recorded = *static_cast<Recorded*>(event);
     drop(recorded);
     return table_.ops.record_event == nullptr ||
-           table_.ops.record_event(table_.user, stream, &recorded.event) == PLAT_POOL_OK;
+           tsan::watched(table_.ops.record_event, table_.user, stream, &recorded.event) == PLAT_POOL_OK;
   }
   bool has_passed(void* event) override { return ask(event, 0); }
   bool wait(void* event) override { return ask(event, 1); }
   StreamState state(plat_stream stream) override {
     if (table_.ops.stream_state == nullptr) return StreamState::kIdle;
-    switch (table_.ops.stream_state(table_.user, stream)) {
+    switch (tsan::watched(table_.ops.stream_state, table_.user, stream)) {
       case PLAT_POOL_STREAM_IDLE:
         return StreamState::kIdle;
       case PLAT_POOL_STREAM_BUSY:
@@ -53,7 +53,7 @@ class TableEvents final : public Events {
   }
   bool wait_for_stream(plat_stream stream) override {
     return state(stream) == StreamState::kGone || table_.ops.wait_for_stream == nullptr ||
-           table_.ops.wait_for_stream(table_.user, stream) == PLAT_POOL_OK;
+           tsan::watched(table_.ops.wait_for_stream, table_.user, stream) == PLAT_POOL_OK;
   }
   // No stream of a table can be made to wait for another.
   bool make_wait(plat_stream, void*) override { return table_.ops.stream_state == nullptr; }
@@ -63,13 +63,13 @@ class TableEvents final : public Events {
     void* event = nullptr;
   };
   void drop(Recorded& recorded) const {
-    if (recorded.event != nullptr) table_.ops.destroy_event(table_.user, recorded.event);
+    if (recorded.event != nullptr) tsan::watched(table_.ops.destroy_event, table_.user, recorded.event);
     recorded.event = nullptr;
   }
   bool ask(void* event, int wait) const {
     void* const recorded = static_cast<Recorded*>(event)->event;
     return table_.ops.event_state == nullptr ||
-           table_.ops.event_state(table_.user, recorded, wait) == PLAT_POOL_STREAM_IDLE;
+           tsan::watched(table_.ops.event_state, table_.user, recorded, wait) == PLAT_POOL_STREAM_IDLE;
   }
   const Table& table_;
 };
@@ -83,34 +83,35 @@ class TableSource final : public Source {
     if (ops.largest_alignment != 0) largest_alignment_ = ops.largest_alignment;
   }
   ~TableSource() override {
-    if (table_.ops.finish != nullptr && opened_) table_.ops.finish(table_.user);
+    if (table_.ops.finish != nullptr && opened_) tsan::watched(table_.ops.finish, table_.user);
   }
   void open() { opened_ = true; }
   bool is_of_a_device() const override { return false; }
   bool has_pages() const override { return table_.ops.map_page != nullptr; }
   Outcome reserve(uint64_t bytes, void** base) override {
-    return tell("reserve", table_.ops.reserve(table_.user, bytes, base));
+    return tell("reserve", tsan::watched(table_.ops.reserve, table_.user, bytes, base));
   }
   bool unreserve(void* base) override {
-    return tell("unreserve", table_.ops.unreserve(table_.user, base)) == Outcome::kDone;
+    return tell("unreserve", tsan::watched(table_.ops.unreserve, table_.user, base)) == Outcome::kDone;
   }
   Outcome create_page(void** page) override {
-    return tell("create_page", table_.ops.create_page(table_.user, page));
+    return tell("create_page", tsan::watched(table_.ops.create_page, table_.user, page));
   }
   bool destroy_page(void* page) override {
-    return tell("destroy_page", table_.ops.destroy_page(table_.user, page)) == Outcome::kDone;
+    return tell("destroy_page", tsan::watched(table_.ops.destroy_page, table_.user, page)) == Outcome::kDone;
   }
   Outcome map_page(void* address, void* page) override {
-    return tell("map_page", table_.ops.map_page(table_.user, address, page));
+    return tell("map_page", tsan::watched(table_.ops.map_page, table_.user, address, page));
   }
   Outcome unmap_page(void* address) override {
-    return tell("unmap_page", table_.ops.unmap_page(table_.user, address));
+    return tell("unmap_page", tsan::watched(table_.ops.unmap_page, table_.user, address));
   }
   Outcome create_block(uint64_t bytes, void** base) override {
-    return tell("create_block", table_.ops.create_block(table_.user, bytes, base));
+    return tell("create_block", tsan::watched(table_.ops.create_block, table_.user, bytes, base));
   }
   bool destroy_block(void* base) override {
-    return tell("destroy_block", table_.ops.destroy_block(table_.user, base)) == Outcome::kDone;
+    return tell("destroy_block", tsan::watched(table_.ops.destroy_block, table_.user, base)) ==
+           Outcome::kDone;
   }
   uint64_t total_bytes() const override { return table_.ops.total_bytes; }
   Events& events() override { return table_events_; }
@@ -118,7 +119,8 @@ class TableSource final : public Source {
  private:
   Outcome tell(const char* operation, plat_pool_status status) const {
     if (status == PLAT_POOL_OK) return Outcome::kDone;
-    const char* const why = table_.ops.last_error != nullptr ? table_.ops.last_error(table_.user) : nullptr;
+    const char* const why =
+        table_.ops.last_error != nullptr ? tsan::watched(table_.ops.last_error, table_.user) : nullptr;
     error() = fmt::format("{} of the source answered \"{}\"{}{}", operation, plat_pool_status_name(status),
                           why != nullptr ? ": " : "", why != nullptr ? why : "");
     return status == PLAT_POOL_NO_MEMORY ? Outcome::kNoMemory : Outcome::kFailed;

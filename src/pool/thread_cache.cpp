@@ -7,6 +7,7 @@
 
 #include "pool/pool.h"
 #include "pool/process.h"
+#include "pool/sanitizer.h"
 
 namespace plat::pool {
 
@@ -27,6 +28,7 @@ constinit thread_local bool ended = false;  // what outlives the caches of a thr
 struct ThreadCaches {
   std::vector<std::unique_ptr<ThreadCache>> caches;
   ~ThreadCaches() {
+    const tsan::Unwatched unwatched;
     ready_cache = ReadyCache{};
     ended = true;
     Registry& all = registry();
@@ -57,9 +59,15 @@ uint32_t StreamCache::drain(uint32_t index, uint32_t count, SmallBlock* out) {
   const uint32_t have = stack.count.load(std::memory_order_relaxed);
   count = std::min(count, have);
   std::copy_n(stack.blocks, count, out);
+  drop_oldest(index, count);
+  return count;
+}
+
+void StreamCache::drop_oldest(uint32_t index, uint32_t count) {
+  Stack& stack = stacks_[index];
+  const uint32_t have = stack.count.load(std::memory_order_relaxed);
   std::copy(stack.blocks + count, stack.blocks + have, stack.blocks);
   stack.count.store(have - count, std::memory_order_relaxed);
-  return count;
 }
 
 uint64_t StreamCache::cached_bytes() const {

@@ -50,6 +50,22 @@ class StreamCache {
   }
   // The oldest `count` blocks of a class leave; `out` has room for them.
   uint32_t drain(uint32_t index, uint32_t count, SmallBlock* out);
+  const SmallBlock* oldest(uint32_t index) const { return stacks_[index].blocks; }
+  void drop_oldest(uint32_t index, uint32_t count);
+  // Where the blocks of a class go that its owner brings, and how many have room there.
+  struct Room {
+    SmallBlock* blocks;
+    uint32_t count;
+  };
+  Room room(uint32_t index) {
+    Stack& stack = stacks_[index];
+    const uint32_t count = stack.count.load(std::memory_order_relaxed);
+    return {stack.blocks + count, stack.capacity - count};
+  }
+  void grow(uint32_t index, uint32_t count) {
+    Stack& stack = stacks_[index];
+    stack.count.store(stack.count.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
@@ -83,7 +99,8 @@ struct ReadyCache {
   uint64_t key = 0;
   plat_stream stream = nullptr;
   StreamCache* cache = nullptr;
-  Zone* own_zone = nullptr;  // the thread's own zone for middling blocks, if it has one
+  Zone* own_zone = nullptr;       // the thread's own zone for middling blocks, if it has one
+  ThreadCache* thread = nullptr;  // of which the cache is a part
 };
 extern constinit thread_local ReadyCache ready_cache __attribute__((tls_model("initial-exec")));
 

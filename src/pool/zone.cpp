@@ -83,7 +83,8 @@ void Zone::put_back(uint32_t index, void* address, uint16_t domain, Streams& str
 void Zone::reclaim_spans() {
   std::vector<SmallBlock> stowed;
   for (uint32_t index = 0; index < kClasses; ++index) {
-    spans_->unstow(index, stowed);
+    stowed.resize(spans_->depot().count(index));
+    stowed.resize(spans_->depot().take(index, stowed.data(), static_cast<uint32_t>(stowed.size())));
     for (const SmallBlock& block : stowed) {
       bool twice = false;
       const uint32_t empty = spans_->give(index_.span_at(block.address), block.address, &twice);

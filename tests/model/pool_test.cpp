@@ -111,7 +111,7 @@ TEST(Model, StreamsOfAPool) {
   });
 }
 
-// A block that two threads hand to each other by way of a zone, under its lock.
+// A block that two threads hand to each other by way of a zone, or of a shelf of the depot, under its lock.
 TEST(Model, LockOfAZone) {
   expect_needs_all_its_orders([](Orders& orders) {
     struct Words {

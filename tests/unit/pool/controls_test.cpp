@@ -262,6 +262,9 @@ TEST_F(Controls, RefuseWhatMakesNoSense) {
   EXPECT_EQ(plat_pool_owner(pool, nullptr, &block), PLAT_POOL_INVALID);
   EXPECT_EQ(plat_pool_owner(pool, &number, nullptr), PLAT_POOL_INVALID);
   EXPECT_EQ(plat_pool_owner(pool, &number, &block), PLAT_POOL_NOT_OWNED);
+  // Any address of a block will do, so it cannot be the middle of one that is at fault.
+  EXPECT_NE(std::string(plat_pool_last_error()).find("lies in no live block"), std::string::npos);
+  EXPECT_EQ(std::string(plat_pool_last_error()).find("middle"), std::string::npos);
   block.struct_size = 4;
   EXPECT_EQ(plat_pool_owner(pool, &number, &block), PLAT_POOL_INVALID);
   EXPECT_EQ(plat_pool_walk(pool, nullptr, nullptr), PLAT_POOL_INVALID);
