@@ -179,7 +179,7 @@ typedef void (*platMstxMarkInitializedFunc)(mstxDomainHandle_t domain,
                                             platMstxMemInitializedBatch_t const* desc);
 typedef void (*platMstxReplayFunc)(platMstxReplay_t const* replay);
 typedef void (*platMstxNoticeFunc)(platMstxNotice_t const* notice);
-typedef void (*platMstxDetachFunc)(void);
+typedef void (*platMstxDetachFunc)(void); /* NOLINT(modernize-redundant-void-arg): C needs it */
 
 /* ---- How the two meet ---- */
 
@@ -198,6 +198,7 @@ typedef struct platMstxBroker_t {
 } platMstxBroker_t;
 
 /* Exported by the library as platMstxGetBroker, so that one dlsym is enough. */
+/* NOLINTNEXTLINE(modernize-redundant-void-arg): C needs it */
 typedef platMstxBroker_t const* (*platMstxGetBrokerFunc)(void);
 #ifdef MSTX_NO_IMPL
 MSTX_DECLSPEC platMstxBroker_t const* platMstxGetBroker(void);

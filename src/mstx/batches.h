@@ -57,6 +57,12 @@ void tell_batch(ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, std:
   tell<typename BatchOf<Item>::Call>(thread, tool, [&](auto call) { call(domain, &batch); });
 }
 
+struct Plainly {
+  void operator()(ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, auto items, auto) const {
+    tell_batch(thread, tool, domain, items);
+  }
+};
+
 // What each tool is to hear of a batch: items with the references in its own words, and the regions that they
 // stand for. Filled under the registry lock, told without.
 template <class Item>

@@ -21,8 +21,7 @@
 namespace plat::mstx {
 
 class ChangeSection;
-template <class Item>
-class BatchPerTool;
+struct Plainly;
 
 class Broker {
  public:
@@ -81,16 +80,12 @@ class Broker {
   std::optional<HeapWords> words_for(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap,
                                      ChangeSection& section);
 
-  // The way of every batch that refers to regions. Under the registry lock: adds to `batches` what each tool
-  // is to hear, lets change(region, item) note those that live, and returns whether all do.
-  template <class Item, class Change>
-  bool resolve(DomainMeaning where, std::span<const Item> items, ChangeSection& section,
-               BatchPerTool<Item>& batches, Change&& change);
-  // From the client's batch to the tools; tell_one(tool, its domain, its index) may be something else than
-  // the plain call.
-  template <class Item, class Change, class TellOne>
+  // The way of every batch that refers to regions, from the client to the tools. change(region, item) notes
+  // those that live, under the registry lock; tell_one(thread, tool, its domain, its items, their regions)
+  // may be something else than the plain call.
+  template <class Item, class Change, class TellOne = Plainly>
   int pass_on(mstxDomainHandle_t domain, const char* call, std::span<const Item> items, Change&& change,
-              TellOne&& tell_one);
+              TellOne tell_one = {});
   // What a reference means: the region, live or gone, or a pointer at which none starts.
   struct Meaning {
     mstxMemRegionRef_t ref{};

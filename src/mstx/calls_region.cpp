@@ -34,13 +34,23 @@ Broker::Meaning Broker::meaning_of(const mstxMemRegionRef_t& ref, DomainMeaning 
   return {ref, region, lives ? handle : Handle{}, region != nullptr};
 }
 
-template <class Item, class Change>
-bool Broker::resolve(DomainMeaning where, std::span<const Item> items, ChangeSection& section,
-                     BatchPerTool<Item>& batches, Change&& change) {
+template <class Item, class Change, class TellOne>
+int Broker::pass_on(mstxDomainHandle_t domain, const char* call, std::span<const Item> items, Change&& change,
+                    TellOne tell_one) {
+  ChangeSection section(tools, call);
+  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
+  if (items.data() == nullptr) {
+    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
+    return PLAT_MSTX_INVALID;
+  }
+  BatchPerTool<Item> batches(items.size(), section.tools());
+  std::unique_lock lock(registry_lock_);
+  const auto where = meaning_of(domain, section);
+  if (!where) return PLAT_MSTX_INVALID;
   bool all = true;
   for (size_t index = 0; index < items.size(); ++index) {
     Item item = items[index];
-    const Meaning meaning = meaning_of(BatchOf<Item>::ref(item), where, index, section);
+    const Meaning meaning = meaning_of(BatchOf<Item>::ref(item), *where, index, section);
     const bool by_pointer = value_of(meaning.ref.refType) == MSTX_MEM_REGION_REF_TYPE_POINTER;
     for (uint32_t i = 0; meaning.is_known && i < section.tools().count; ++i) {
       if (meaning.region == nullptr) {
@@ -53,40 +63,15 @@ bool Broker::resolve(DomainMeaning where, std::span<const Item> items, ChangeSec
     if (meaning.live) change(meaning.live, item);
     all = all && meaning.live;
   }
-  return all;
-}
-
-template <class Item, class Change, class TellOne>
-int Broker::pass_on(mstxDomainHandle_t domain, const char* call, std::span<const Item> items, Change&& change,
-                    TellOne&& tell_one) {
-  ChangeSection section(tools, call);
-  if (!section.memory_matters()) return PLAT_MSTX_NO_LISTENER;
-  if (items.data() == nullptr) {
-    section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
-    return PLAT_MSTX_INVALID;
-  }
-  BatchPerTool<Item> batches(items.size(), section.tools());
-  DomainMeaning where;
-  bool all = false;
-  {
-    std::lock_guard lock(registry_lock_);
-    const auto found = meaning_of(domain, section);
-    if (!found) return PLAT_MSTX_INVALID;
-    where = *found;
-    all = resolve(where, items, section, batches, change);
-  }
+  lock.unlock();
   for (uint32_t i = 0; i < section.tools().count; ++i) {
     Tool& tool = *section.tools().tools[i];
-    tell_one(section.thread(), tool, domain_for(tool, where.domain), batches.items(i), batches.regions(i));
+    tell_one(section.thread(), tool, domain_for(tool, where->domain), batches.items(i), batches.regions(i));
   }
   return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
 }
 
 namespace {
-
-constexpr auto kPlainly = [](ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, auto items, auto) {
-  tell_batch(thread, tool, domain, items);
-};
 
 // The items of a client's batch; none, without an address, if it has no array or is no batch.
 template <class Batch, class Item>
@@ -101,27 +86,23 @@ std::span<const Item> items_of(const Batch* batch, size_t Batch::*count, const I
 
 void Broker::regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t* desc) {
   using Batch = mstxMemRegionsUnregisterBatch_t;
-  pass_on(
-      domain, "mstxMemRegionsUnregister", items_of(desc, &Batch::refCount, &Batch::refArray),
-      [&](Handle region, const auto&) { registry_.drop_region(region); }, kPlainly);
+  pass_on(domain, "mstxMemRegionsUnregister", items_of(desc, &Batch::refCount, &Batch::refArray),
+          [&](Handle region, const auto&) { registry_.drop_region(region); });
 }
 
 void Broker::permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssignBatch_t* desc) {
   using Batch = mstxMemPermissionsAssignBatch_t;
-  pass_on(
-      domain, "mstxMemPermissionsAssign", items_of(desc, &Batch::regionCount, &Batch::regionDescArray),
-      [&](Handle region, const auto& item) { registry_.regions.live(region)->permissions = item.flags; },
-      kPlainly);
+  pass_on(domain, "mstxMemPermissionsAssign", items_of(desc, &Batch::regionCount, &Batch::regionDescArray),
+          [&](Handle region, const auto& item) { registry_.regions.live(region)->permissions = item.flags; });
 }
 
 int Broker::regions_name(mstxDomainHandle_t domain, const platMstxMemRegionsNameBatch_t* desc) {
   using Batch = platMstxMemRegionsNameBatch_t;
-  return pass_on(
-      domain, "platMstxMemRegionsName", items_of(desc, &Batch::regionCount, &Batch::regionNameArray),
-      [&](Handle region, const auto& item) {
-        registry_.regions.live(region)->set_name(text_or_empty(item.name));
-      },
-      kPlainly);
+  return pass_on(domain, "platMstxMemRegionsName",
+                 items_of(desc, &Batch::regionCount, &Batch::regionNameArray),
+                 [&](Handle region, const auto& item) {
+                   registry_.regions.live(region)->set_name(text_or_empty(item.name));
+                 });
 }
 
 int Broker::regions_resize(mstxDomainHandle_t domain, const platMstxMemRegionsResizeBatch_t* desc) {

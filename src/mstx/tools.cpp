@@ -48,7 +48,7 @@ bool Tools::start() {
     {
       const Control control(*this);
       const char* wish = secure_getenv("PLAT_MSTX_REMEMBER");
-      if (wish != nullptr && std::string_view(wish) != "" && std::string_view(wish) != "0")
+      if (wish != nullptr && !std::string_view(wish).empty() && std::string_view(wish) != "0")
         remember_.store(true);
       attach_found_tools(*this);
       open_board();

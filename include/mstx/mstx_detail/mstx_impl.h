@@ -44,7 +44,7 @@ enum { MSTX_DETAIL_FRESH = 0, MSTX_DETAIL_STARTING = 1, MSTX_DETAIL_DONE = 2, MS
  * end at a look at that word: 1, nobody listens; 2, nor does it matter that something is registered which
  * nobody hears of. The image asks for the word through a module that only such a broker fills. */
 #define MSTX_DETAIL_BROKER_MODULE 0x504c4149
-typedef int const* (*platMstxQuietFunc)(void);
+typedef int const* (*platMstxQuietFunc)(void); /* NOLINT(modernize-redundant-void-arg): C needs it */
 
 typedef struct platMstxImage1_t {
   int state;

@@ -82,7 +82,7 @@ typedef enum mstxImplCoreMemFuncId {
   MSTX_API_CORE_MEM_FORCE_INT = 0x7fffffff
 } mstxImplCoreMemFuncId;
 
-typedef void (*mstxFuncPointer)(void);
+typedef void (*mstxFuncPointer)(void);   /* NOLINT(modernize-redundant-void-arg): C needs it */
 typedef mstxFuncPointer** mstxFuncTable; /* addresses of function slots */
 
 /* MSTX_FAIL for a module that is not there and for NULL outputs. */

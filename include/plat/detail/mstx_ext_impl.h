@@ -12,6 +12,7 @@ extern "C" {
 
 #ifdef MSTX_DISABLE
 
+/* NOLINTNEXTLINE(modernize-redundant-void-arg): C needs it */
 inline static platMstxBroker_t const* platMstxFind1(void) { return NULL; }
 
 #else
@@ -42,6 +43,7 @@ MSTX_INNER_FUNC_DEFINE platMstxBroker_t const* platMstxLook1(void) {
   return broker;
 }
 
+/* NOLINTNEXTLINE(modernize-redundant-void-arg): C needs it */
 inline static platMstxBroker_t const* platMstxFind1(void) {
   if (__builtin_expect(__atomic_load_n(&platMstxFound1.looked, __ATOMIC_ACQUIRE) == 0, 0))
     return platMstxLook1();
