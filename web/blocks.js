@@ -2,7 +2,7 @@
 // Blocks over time: what lived, stacked by owner.
 
 import { hover, penFor } from "./canvas.js";
-import { pixelsOf } from "./colours.js";
+import { pixelOf, pixelsOf } from "./colours.js";
 import { Picture } from "./picture.js";
 import { framesOf, frameText, titleOf } from "./trace.js";
 import { bytesText, roundStep, styleOf, tickText, timeText } from "./words.js";
@@ -84,6 +84,8 @@ export class Blocks {
     this.paper.height = down;
     const paper = this.paper.getContext("2d"), image = paper.createImageData(width, down), out = new Uint32Array(image.data.buffer);
     const { lives } = picture, { pixels } = this, { owner } = ground;
+    // The chosen one has the colour of letters: no owner has it, and it is seen on either ground.
+    const ink = pixelOf(styleOf("--text")), rim = pixelOf(styleOf("--ground"));
     for (let x = 0; x < width; ++x) {
       for (let row = 0; row < down;) {
         const life = lives[x * down + row];
@@ -91,7 +93,7 @@ export class Blocks {
         let end = row + 1;
         while (end < down && lives[x * down + end] === life) ++end;
         const base = owner[life] * 5, chosen = life === app.selected;
-        const colour = chosen ? 0xffffffff : pixels[base + (Math.imul(life, 0x9e3779b1) >>> 30)], edge = chosen ? 0xff000000 : pixels[base + 4];
+        const colour = chosen ? ink : pixels[base + (Math.imul(life, 0x9e3779b1) >>> 30)], edge = chosen ? rim : pixels[base + 4];
         // A block that is high enough to be seen has an edge, above and where it begins.
         const high = (end - row) * grain >= 4, starts = high && x > 0 && lives[(x - 1) * down + row] !== life && lives[(x - 1) * down + end - 1] !== life;
         for (let y = row; y < end; ++y) out[(down - 1 - y) * width + x] = starts ? edge : colour;

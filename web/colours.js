@@ -14,7 +14,13 @@ function parts(rank, light) {
 
 export function colourOf(rank) { return `rgb(${parts(rank, 0.54).join(" ")})`; }
 
-// As a pixel of a picture. Blocks of one owner differ a little, so that one sees where one ends.
+// #rrggbb as a pixel of a picture.
+export function pixelOf(colour) {
+  const [red, green, blue] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+// The colours of owners as such. Blocks of one owner differ a little, so that one sees where one ends.
 const kShades = [0.5, 0.56, 0.53, 0.6];
 export function pixelsOf(owners) {
   const pixels = new Uint32Array(owners.length * 5);

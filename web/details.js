@@ -59,8 +59,8 @@ export function showDetails(place, app) {
   if (pool[life] > 0 && !trace.texts[trace.life.name[life]]) row("Pool", trace.texts[pool[life]]);
   row("Copies", ...copiesOf(trace, life));
   const near = neighboursOf(trace, life, Math.max(born[life], Math.min(app.axis.moment, died[life] < 0 ? Infinity : died[life] - 1)));
-  if (near.before >= 0) row("Before it", link(near.before), near.gapBefore > 0 ? `, ${bytesText(near.gapBefore)} apart` : ", touching");
-  if (near.behind >= 0) row("Behind it", link(near.behind), near.gapBehind > 0 ? `, ${bytesText(near.gapBehind)} apart` : ", touching");
+  if (near.before >= 0) row("Before it", near.gapBefore > 0 ? `${bytesText(near.gapBefore)} apart: ` : "touching: ", link(near.before));
+  if (near.behind >= 0) row("Behind it", near.gapBehind > 0 ? `${bytesText(near.gapBehind)} apart: ` : "touching: ", link(near.behind));
   const found = trace.findings.map((finding, i) => ({ finding, i })).filter(({ finding }) => finding.lives.includes(life));
   for (const { finding, i } of found) row(finding.severity, make("button", { class: "link", onclick: () => app.showFinding(i) }, `${finding.rule}: ${finding.message}`));
   place.replaceChildren(

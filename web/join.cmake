@@ -18,6 +18,23 @@ function(plat_join_page folder result)
   set(${result} "${page}" PARENT_SCOPE)
 endfunction()
 
+# plat_literals(text result): the text as string literals with commas between them, cut where lines end: a compiler need not take one of more
+# than 64 KiB.
+function(plat_literals text result)
+  set(literals "")
+  string(LENGTH "${text}" left)
+  while(left GREATER 60000)
+    string(SUBSTRING "${text}" 0 60000 piece)
+    string(FIND "${piece}" "\n" cut REVERSE)
+    math(EXPR cut "${cut} + 1")
+    string(SUBSTRING "${text}" 0 ${cut} piece)
+    string(SUBSTRING "${text}" ${cut} -1 text)
+    string(APPEND literals "R\"page(${piece})page\",\n")
+    string(LENGTH "${text}" left)
+  endwhile()
+  set(${result} "${literals}R\"page(${text})page\"" PARENT_SCOPE)
+endfunction()
+
 if(CMAKE_SCRIPT_MODE_FILE AND OUTPUT)
   plat_join_page(${CMAKE_CURRENT_LIST_DIR} page)
   file(WRITE ${OUTPUT} "${page}")

@@ -12,9 +12,12 @@ globalThis.platFollow = async (App, readPacked) => {
   const app = globalThis.plat = new App([await ask()], true);
   const say = text => app.head.append(Object.assign(document.createElement("p"), { className: "said", textContent: text }));
   const events = new EventSource(`events?token=${token}`);
-  let busy = false, isOver = false;
+  let busy = false, isOver = false, asked = 0;
+  // Answers may overtake each other: what was asked for last is the latest.
   const refresh = async () => {
-    app.traces = [await ask()];
+    const number = ++asked, trace = await ask();
+    if (number !== asked) return;
+    app.traces = [trace];
     app.open(0, true);
   };
   events.addEventListener("more", async () => {

@@ -18,13 +18,18 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
     answer.notes.push_back(fmt::format(
         "{}: {} event{} lost, so leaks are not judged, nor races, and other findings may be wrong", who,
         info.lost, info.lost == 1 ? " was" : "s were"));
+  if (info.cut_off)
+    answer.notes.push_back(
+        fmt::format("{}: the file is cut off, so leaks are not judged, nor races, and what came after is not "
+                    "known",
+                    who));
   if (info.damaged > 0)
-    answer.notes.push_back(fmt::format("{}: {} chunk{} of the trace damaged", who, info.damaged,
-                                       info.damaged == 1 ? " is" : "s are"));
+    answer.notes.push_back(fmt::format("{}: {} chunk{} of the trace {} damaged", who, info.damaged,
+                                       info.damaged == 1 ? "" : "s", info.damaged == 1 ? "is" : "are"));
   if (totals.left_out > 0)
     answer.notes.push_back(fmt::format("{}: {} more findings are not told; of each rule the first {} are",
                                        who, totals.left_out, inspect::Checker::kFindingsOfRule));
-  if (!ended && info.lost == 0 && totals.live_bytes > 0)
+  if (!ended && info.lost == 0 && !info.cut_off && totals.live_bytes > 0)
     answer.notes.push_back(
         fmt::format("{}: the trace does not reach the program's end, so leaks are not judged", who));
   if (info.mstx_only)
@@ -45,9 +50,10 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
 std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, const CheckRequest& request,
                                                CheckAnswer& answer) {
   inspect::CheckOptions options = request.options;
-  options.ended = (reader.info().ended || request.ended_by_itself) && reader.info().lost == 0;
+  const bool is_whole = reader.info().lost == 0 && !reader.info().cut_off;
+  options.ended = (reader.info().ended || request.ended_by_itself) && is_whole;
   options.mstx_only = reader.info().mstx_only;
-  options.races &= reader.info().lost == 0;  // a wait may be among them
+  options.races &= is_whole;  // a wait may be among what is lost
   auto checker = std::make_unique<inspect::Checker>(options);
   inspect::Event event;
   while (!should_stop() && reader.next(event) && event.time_ns <= request.until_ns) checker->apply(event);

@@ -81,11 +81,6 @@ std::vector<std::string> names() {
   return list;
 }
 
-int refuse(const std::string& what, const std::string& why) {
-  show(stderr, fmt::format("plat: {}: {}\n", what, why));
-  return kAskedWrongly;
-}
-
 // Its viewer goes by the name: memscope_dump_<digits>.db, or leaks_dump_.
 bool has_memscope_name(const std::string& file) {
   const std::filesystem::path name = std::filesystem::path(file).filename();

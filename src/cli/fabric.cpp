@@ -58,15 +58,27 @@ FabricStatus ask(const device::Config& config) {
   return ask_fabric(config.directory, config.node, kAnswerPatienceMs);
 }
 
+// That it is to be started is no advice to who does so.
+std::string why_not_started(const Error& error) {
+  const rules::Rule& rule = rules::get(error.rule);
+  std::string text = fmt::format("{}: {}", rule.name, error.detail);
+  if (error.rule != RuleId::FabricDaemon) text += fmt::format("\n{}", rule.fix);
+  return text;
+}
+
+// One of another version would refuse every import (after an upgrade the old one has to go), and one that is
+// stopped keeps everybody waiting.
+bool serves(const FabricStatus& status) {
+  return !status.is_null() && !status.contains("other_version") && !status.contains("silent");
+}
+
 int start(const device::Config& config) {
   const bool ran = !ask(config).is_null();
   const std::string socket = fabric::socket_path(config.directory, config.node);
   if (const auto started = fabric::start_daemon(daemon_path(), socket, fabric::kStartMs); !started)
-    return bad_news(fmt::format("{}: {}\n{}", rules::get(started.error().rule).name, started.error().detail,
-                                rules::get(started.error().rule).fix));
+    return bad_news(why_not_started(started.error()));
   const FabricStatus status = ask(config);
-  // It would refuse every import: after an upgrade the old one has to go.
-  if (status.contains("other_version")) return bad_news(fabric_text(status));
+  if (!serves(status)) return bad_news(std::string(trim(fabric_text(status))));
   fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(status));
   return kDone;
 }
@@ -92,7 +104,7 @@ int status(const device::Config& config, bool json) {
   if (told.is_null())
     return bad_news(fmt::format("no daemon of node '{}' runs in {}", config.node, config.directory));
   fmt::print("{}", json ? visible_json(told.dump(2)) + "\n" : fabric_text(told));
-  return kDone;
+  return serves(told) ? kDone : kBadNews;
 }
 
 int init(const FabricOptions& options) {
@@ -103,6 +115,9 @@ int init(const FabricOptions& options) {
   std::vector<std::string> command{daemon_path(), "init", options.keys};
   if (!os::file_exists(command.front()))
     return bad_news(fmt::format("there is no {}: the package plat-fabric has it", command.front()));
+  if (!options.table.empty() && os::exists(options.table))
+    return bad_news(fmt::format("{} is there already: add lines to it yourself, and leave out --table",
+                                visible(options.table)));
   std::string table;
   for (const std::string& server : options.servers) {
     const size_t equals = server.find('=');
@@ -110,18 +125,19 @@ int init(const FabricOptions& options) {
       fmt::print(stderr, "plat: '{}' is not SERVER=HOST:PORT\n", visible(server));
       return kAskedWrongly;
     }
-    command.push_back(server.substr(0, equals));
+    command.push_back(server);
     table += fmt::format("{} {}\n", server.substr(0, equals), server.substr(equals + 1));
   }
+  int error = 0;
+  const os::Ending made = os::run_child(command, {{"IPATH_NO_BACKTRACE", "1"}}, error);
+  if (error != 0) return bad_news(fmt::format("{}: {}", command.front(), std::strerror(error)));
+  if (made.signal != 0) return kBadNews;
+  if (made.exit_code != 0) return made.exit_code;
   if (!options.table.empty()) {
     const os::Fd file(open(options.table.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file || write(file.get(), table.data(), table.size()) != static_cast<ssize_t>(table.size()))
       return bad_news(fmt::format("{}: {}", options.table, std::strerror(errno)));
   }
-  int error = 0;
-  const os::Ending made = os::run_child(command, {{"IPATH_NO_BACKTRACE", "1"}}, error);
-  if (error != 0) return bad_news(fmt::format("{}: {}", command.front(), std::strerror(error)));
-  if (made.exit_code != 0 || made.signal != 0) return kBadNews;
   fmt::print(
       "{}: ca.crt for all, server-N.crt and server-N.key for server N alone.\n"
       "Keep ca.key where certificates are made; no daemon needs it.\n",

@@ -39,7 +39,9 @@ std::string own_line(const Json& status) {
     return fmt::format("fabric daemon: pid {} is of another version ({}); 'plat fabric stop' ends it\n",
                        number_of(status, "pid"), text_of(status, "other_version"));
   if (status.contains("silent"))
-    return fmt::format("fabric daemon: pid {} does not answer\n", number_of(status, "pid"));
+    return fmt::format(
+        "fabric daemon: pid {0} does not answer; if it is stopped, 'kill -CONT {0}' lets it go on\n",
+        number_of(status, "pid"));
   return fmt::format("fabric daemon: server {} (node {}) at {}, data at port {}, pid {}\n",
                      number_of(status, "server"), text_of(status, "node"), text_of(status, "address"),
                      number_of(status, "data_port"), number_of(status, "pid"));
@@ -129,9 +131,12 @@ std::string fabric_section(const FabricStatus& status, const std::map<uint32_t, 
 std::string fabric_text(const FabricStatus& status) {
   std::string text = own_line(status);
   for (const Json& guest : list_of(status, "held_by")) {
-    text += fmt::format("held by server {} (node {}), {}:\n", number_of(guest, "server"),
-                        text_of(guest, "node"), count_of(number_of(guest, "connections"), "data connection"));
-    for (const Json& held : list_of(guest, "held"))
+    const Json all_held = list_of(guest, "held");
+    text += fmt::format("{} server {} (node {}), {}{}\n", all_held.empty() ? "holds nothing:" : "held by",
+                        number_of(guest, "server"), text_of(guest, "node"),
+                        count_of(number_of(guest, "connections"), "data connection"),
+                        all_held.empty() ? "" : ":");
+    for (const Json& held : all_held)
       text += fmt::format("  device {}: {}\n", held.value("device", Json()).dump(), held_text(held));
   }
   return text + remote_use_text(status, {});

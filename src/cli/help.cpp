@@ -14,10 +14,10 @@ namespace {
 // Types come with their checks behind a colon: "TEXT:{a,b}", "INT:INT in [0 - 255]", "SIZE:...".
 std::string what_to_type(const std::string& type) {
   const size_t colon = type.find(':');
-  const std::string name = type.substr(0, colon);
+  std::string name = type.substr(0, colon);
   const bool is_named = name != "TEXT" && name != "INT" && name != "UINT" && name != "FLOAT";
   if (is_named) return name;
-  const std::string check = colon != std::string::npos ? type.substr(colon + 1) : "";
+  std::string check = colon != std::string::npos ? type.substr(colon + 1) : "";
   if (check.starts_with("{")) return check;
   const size_t range = check.find('[');
   if (range == std::string::npos) return name == "TEXT" ? name : "NUMBER";
@@ -29,7 +29,7 @@ std::string what_to_type(const std::string& type) {
 }  // namespace
 
 std::string Help::make_usage(const CLI::App* app, std::string name) const {
-  const std::string usual = CLI::Formatter::make_usage(app, name);
+  std::string usual = CLI::Formatter::make_usage(app, name);
   if (!takes_program(app->get_name())) return usual;
   std::string text = fmt::format("Usage: {} [OPTIONS] -- PROGRAM ARGUMENTS\n", name);
   for (const CLI::Option* const option : app->get_options())

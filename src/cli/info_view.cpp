@@ -14,12 +14,12 @@ using device::ObserveState;
 
 constexpr int kDaemonPatienceMs = 200;  // for a daemon that may be stopped
 
-DeviceLine look_at_bank(const device::Config& config, uint32_t number) {
+DeviceLine look_at_bank(const device::Config& config, device::BankId bank) {
   DeviceLine line;
-  line.number = number;
-  line.is_host = number == device::kHostBank;
+  line.number = bank.value;
+  line.is_host = bank == device::kHostBank;
   if (!config.is_private())
-    line.seen = device::observe(device::Node::control_path(config.directory, config.node, number));
+    line.seen = device::observe(device::Node::control_path(config.directory, config.node, bank));
   device::DeviceView& view = line.seen.view;
   if (line.seen.state == ObserveState::Idle) {
     view.product = config.product->key;
@@ -43,18 +43,19 @@ MachineView look_at(device::Config config) {
   machine.config = std::move(config);
   device::adopt_running_machine(machine.config);
   // A machine whose first process chose more devices than this process would.
-  std::set<uint32_t> numbers;
-  for (uint32_t number = 0; number < machine.config.device_count; ++number) numbers.insert(number);
+  std::set<device::BankId> banks;
+  for (uint32_t number = 0; number < machine.config.device_count; ++number)
+    banks.insert(device::BankId(number));
   for (const device::Machine& found : device::find_machines(machine.config.directory)) {
     if (found.node == machine.config.node) {
-      numbers.insert(found.banks.begin(), found.banks.end());
+      banks.insert(found.banks.begin(), found.banks.end());
     } else {
       machine.others.push_back(found.node);
     }
   }
-  for (const uint32_t number : numbers) {
-    DeviceLine line = look_at_bank(machine.config, number);
-    const bool is_extra = number >= machine.config.device_count;
+  for (const device::BankId bank : banks) {
+    DeviceLine line = look_at_bank(machine.config, bank);
+    const bool is_extra = bank.value >= machine.config.device_count;
     if (!is_extra || line.seen.state != ObserveState::Idle) machine.lines.push_back(std::move(line));
   }
   if (!machine.config.is_private())

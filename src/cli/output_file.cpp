@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/cli.h"
 #include "cli/terminal.h"
 #include "os/child.h"
 #include "os/file.h"
@@ -79,6 +80,11 @@ bool write_file(const std::string& path, const std::string& text) {
   if (error == 0) return true;
   os::remove_file(beside);
   return complain(path, error);
+}
+
+int refuse(const std::string& what, const std::string& why) {
+  show(stderr, fmt::format("plat: {}: {}\n", what, why));
+  return kAskedWrongly;
 }
 
 }  // namespace plat::cli

@@ -10,8 +10,8 @@
 
 namespace plat::cli {
 
-// web/, as the build has joined it and put it into the program.
-extern const char kPage[];
+// web/, as the build has joined it and put it into the program, in pieces; nullptr ends them.
+extern const char* const kPage[];
 extern const char kLiveScript[];
 
 namespace {
@@ -31,7 +31,8 @@ std::string base64_of(const std::string& bytes) {
 
 std::string page_around(const std::string& data) {
   static constexpr std::string_view kPlace = "<!--DATA-->";
-  std::string page = kPage;
+  std::string page;
+  for (const char* const* piece = kPage; *piece != nullptr; ++piece) page += *piece;
   return page.replace(page.find(kPlace), kPlace.size(), data);
 }
 

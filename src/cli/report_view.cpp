@@ -125,6 +125,14 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                   report.events, static_cast<double>(report.end_ns) / 1e6, format_bytes(report.copied_bytes));
   if (report.failed_calls > 0)
     text += fmt::format(", {} call{} failed", report.failed_calls, report.failed_calls == 1 ? "" : "s");
+  // What is missing may be anywhere, so no number below is sure.
+  if (report.info.lost > 0)
+    text +=
+        fmt::format("\nnote: {} event{} lost", report.info.lost, report.info.lost == 1 ? " was" : "s were");
+  if (report.info.cut_off) text += "\nnote: the file is cut off, and what came after is not known";
+  if (report.info.damaged > 0)
+    text += fmt::format("\nnote: {} chunk{} of the trace {} damaged", report.info.damaged,
+                        report.info.damaged == 1 ? "" : "s", report.info.damaged == 1 ? "is" : "are");
   text += fmt::format("\n\nDevice memory: peak {} at {:.3f} ms, {} {}\n\n", format_bytes(report.peak_bytes),
                       static_cast<double>(report.peak_ns) / 1e6, format_bytes(report.live_bytes),
                       view.live ? "now" : "at the end");
@@ -186,12 +194,19 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
 }
 
 Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
-  Json json{{"pid", report.info.pid},          {"program", report.info.program},
-            {"events", report.events},         {"failed_calls", report.failed_calls},
-            {"duration_ns", report.end_ns},    {"copied_bytes", report.copied_bytes},
-            {"peak_bytes", report.peak_bytes}, {"peak_ns", report.peak_ns},
-            {"live_bytes", report.live_bytes}, {"complete", report.info.ended},
-            {"lost_events", report.info.lost}, {"mstx_only", report.info.mstx_only}};
+  Json json{{"pid", report.info.pid},
+            {"program", report.info.program},
+            {"events", report.events},
+            {"failed_calls", report.failed_calls},
+            {"duration_ns", report.end_ns},
+            {"copied_bytes", report.copied_bytes},
+            {"peak_bytes", report.peak_bytes},
+            {"peak_ns", report.peak_ns},
+            {"live_bytes", report.live_bytes},
+            {"complete", report.info.ended},
+            {"lost_events", report.info.lost},
+            {"cut_off", report.info.cut_off},
+            {"mstx_only", report.info.mstx_only}};
   Json& kinds = json["kinds"] = Json::object();
   for (size_t kind = 0; kind < inspect::kKinds; ++kind) {
     const inspect::KindTotals& totals = report.kinds[kind];

@@ -63,8 +63,8 @@ std::string devices_text(const MachineView& machine, FabricRates& rates) {
                         format_bytes(view.capacity_bytes),
                         format_bytes(view.capacity_bytes - view.free_bytes), view.holders.size());
     for (const device::Holder& holder : view.holders)
-      text += fmt::format("{:>21} {:>12}  {} in {} blocks\n", holder.pid, format_bytes(holder.bytes),
-                          visible(holder.name), holder.blocks);
+      text += fmt::format("{:>21} {:>12}  {} in {} block{}\n", holder.pid, format_bytes(holder.bytes),
+                          visible(holder.name), holder.blocks, holder.blocks == 1 ? "" : "s");
     text += remote_holders_text(machine.fabric, device_name(line), std::string(36, ' '));
   }
   return text + fabric_section(machine.fabric, rates.update(machine.fabric, os::monotonic_nanoseconds()));

@@ -37,11 +37,6 @@ struct ViewOptions {
   inspect::FrameFilter filter;
 };
 
-int refuse(const std::string& what, const std::string& why) {
-  show(stderr, fmt::format("plat: {}: {}\n", what, why));
-  return kAskedWrongly;
-}
-
 int view(ViewOptions& options) {
   if (options.live != options.traces.empty() || options.live != (options.running.pid > 0)) {
     fmt::print(stderr, "plat: view what? 'plat view TRACE' or 'plat view --live --pid PID'\n");
@@ -73,7 +68,8 @@ int view(ViewOptions& options) {
 
 Action add_view(Parser& app, const Program&) {
   auto options = std::make_shared<ViewOptions>();
-  app.add_option("trace", options->traces, "Traces of plat record").type_name("TRACE");
+  app.add_option("trace", options->traces, "Traces of plat record, memory snapshots or memscope databases")
+      .type_name("TRACE");
   app.add_option("-o,--output", options->file, "The page to write (TRACE.html)").type_name("FILE");
   app.add_flag("--no-open{false},--open", options->open, "Only write it");
   app.add_flag("--live", options->live, "Serve the page of a program that runs, and keep it up to date");

@@ -85,7 +85,7 @@ class Growing {
   inspect::FrameFilter filter_;
 };
 
-int refuse(int pid, const std::string& problem) {
+int cannot_show(int pid, const std::string& problem) {
   show(stderr, fmt::format("plat: cannot show pid {}: {}\n", pid, problem));
   return kBadNews;
 }
@@ -109,16 +109,16 @@ int view_live(const LiveViewOptions& options) {
   if (trace.empty()) {
     live = LiveTrace::begin(options.pid, options.wait_s, should_stop, problem);
     if (!live)
-      return refuse(options.pid, problem + "; 'plat record -- PROGRAM' starts one with the recorder");
+      return cannot_show(options.pid, problem + "; 'plat record -- PROGRAM' starts one with the recorder");
     trace = live->path();
   }
   const auto growing = Growing::open(trace, options.filter, problem);
   if (live) live->forget_name();
-  if (!growing) return refuse(options.pid, problem);
+  if (!growing) return cannot_show(options.pid, problem);
   const auto server =
       LiveServer::start({live_page, [&] { return growing->packed(); }, [&] { return growing->read_on(); }},
                         options.port, problem);
-  if (!server) return refuse(options.pid, problem);
+  if (!server) return cannot_show(options.pid, problem);
   server->announce();
   show(stdout, fmt::format("{}\n", server->address()));
   std::fflush(stdout);

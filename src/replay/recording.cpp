@@ -135,6 +135,7 @@ bool read_recording(const std::string& content, Builder& builder, std::string& w
   const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
   auto reader = inspect::Reader::open(inspect::source_of_bytes(bytes, content.size()), why);
   if (!reader) return false;
+  if (reader->info().cut_off) return why = "is cut off, and what came after is not known", false;
   Gatherer gatherer;
   for (inspect::Event event; reader->next(event);) gatherer.apply(event);
   gatherer.tell(builder);

@@ -47,6 +47,22 @@ test("a click on a block tells all about it, and its neighbours are links", asyn
   await page.close();
 });
 
+test("the chosen block is seen on either ground", async () => {
+  for (const dark of [false, true]) {
+    const { page } = await open(browser, pageOf("leak_device_block"), { dark });
+    await page.click("#panel-findings button.link");
+    const spot = await spotOf(page, await page.evaluate("plat.selected"));
+    const far = await page.evaluate(({ x, y }) => {
+      const { canvas } = plat.blocks, box = canvas.getBoundingClientRect(), scale = canvas.width / box.width;
+      const [red, green, blue] = canvas.getContext("2d").getImageData((x - box.left) * scale, (y - box.top) * scale, 1, 1).data;
+      const ground = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+      return Math.abs(red - ground[0]) + Math.abs(green - ground[1]) + Math.abs(blue - ground[2]);
+    }, spot);
+    assert.ok(far > 300, `it is ${far} away from the ${dark ? "dark" : "light"} ground`);
+    await page.close();
+  }
+});
+
 test("wheel, drag and keys move the axis, and it never leaves the run", async () => {
   const { page, complaints } = await open(browser, pageOf("tensors", pool));
   const [, , end] = await axis(page), box = await (await page.$("#blocks")).boundingBox();
@@ -157,6 +173,30 @@ test("the page of a program that runs grows with it, shows its findings, and say
   const ended = new Promise(done => server.on("exit", done));
   program.stdin.end();
   await page.waitForFunction("/The program has ended/.test(document.querySelector('header').textContent)", { timeout: 60000 });
+  assert.equal(await ended, 0);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("an answer that comes late does not undo the end of the program", async () => {
+  const { program, server, address, step } = await live();
+  const { page, complaints } = await open(browser, address);
+  await page.evaluate(() => {
+    const ask = fetch;
+    globalThis.late = new Promise(done => { globalThis.letGo = done; });
+    // The first answer waits, the others come at once.
+    globalThis.fetch = async (...words) => { globalThis.fetch = ask; const answer = await ask(...words); globalThis.isHeld = true; await late; return answer; };
+  });
+  const ended = new Promise(done => server.on("exit", done)), said = "/The program has ended/.test(document.querySelector('header').textContent)";
+  for (let i = 0; i < 100 && !await page.evaluate("globalThis.isHeld"); ++i) {
+    await step("more");
+    await new Promise(done => setTimeout(done, 200));
+  }
+  assert.ok(await page.evaluate("isHeld"));
+  program.stdin.end();
+  await page.waitForFunction(said, { timeout: 60000 });
+  await page.evaluate(async () => { letGo(); for (let i = 0; i < 20; ++i) await new Promise(done => setTimeout(done, 20)); });
+  assert.ok(await page.evaluate(said));
   assert.equal(await ended, 0);
   assert.deepEqual(complaints, []);
   await page.close();

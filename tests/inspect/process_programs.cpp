@@ -2,6 +2,7 @@
 // What a process can do to its recorder: signals, threads that end, another program in its place, death.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -17,6 +18,12 @@
 namespace programs {
 
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr size_t kHandlerBytes = 32768;  // of frames that are watched
+#else
+constexpr size_t kHandlerBytes = 6144;
+#endif
 
 // Blocks and regions of its own, over and over.
 void work(char* memory, int rounds) {
@@ -41,6 +48,18 @@ void work_alone(int rounds) {
 
 void need(bool condition) {
   if (!condition) std::exit(97);
+}
+
+// As small as a program may make it: what the system needs for a handler, and a little. Nothing is below it.
+void use_small_signal_stack() {
+  constexpr size_t kRoom = 65536;
+  const size_t size = static_cast<size_t>(sysconf(_SC_MINSIGSTKSZ)) + kHandlerBytes;
+  void* const memory = mmap(nullptr, 2 * kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  need(size <= kRoom && memory != MAP_FAILED && mprotect(memory, kRoom, PROT_NONE) == 0);
+  stack_t stack{};
+  stack.ss_sp = static_cast<char*>(memory) + kRoom;
+  stack.ss_size = size;
+  need(sigaltstack(&stack, nullptr) == 0);
 }
 
 void make_many_events() {
@@ -169,6 +188,7 @@ void add_process_programs(Programs& all) {
   all["cuts_its_trace"] = [] {
     Device device;
     MUST(aclrtFree(block(4096)));
+    use_small_signal_stack();
     need(truncate(std::getenv("PLAT_INSPECT_TRACE"), 0) == 0);
     MUST(aclrtFree(block(4096)));
     std::thread([] { work_alone(3); }).join();

@@ -56,6 +56,22 @@ def test_a_program_over_the_pool_can_be_replayed(tmp_path):
     assert row["completed"] and 0 < row["peak_live_bytes"] <= row["smallest_device_bytes"]
 
 
+def test_what_cannot_be_replayed_is_named(tmp_path):
+    whole = record(tmp_path, PROGRAM, "growth")
+    (tmp_path / "empty").touch()
+    (tmp_path / "cut").write_bytes(whole.read_bytes()[:-100])
+    for name, reason in [("empty", "it is empty"), (".", "it is a directory"), ("missing", "No such file"), ("cut", "is cut off")]:
+        done = run("replay", tmp_path / name)
+        assert done.returncode == 2 and done.stdout == "" and reason in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_one_that_does_not_fit_has_no_pace(tmp_path):
+    done = run("replay", "--device", "2MiB", record(tmp_path, PROGRAM, "order_by_event"))
+    assert done.returncode == 1 and "out of memory at event" in done.stdout
+    title, row = done.stdout.splitlines()
+    assert row[:title.index("ns/op") + 5].split()[-1] == "-"
+
+
 def test_a_small_file_is_not_unpacked_without_end(tmp_path):
     packed = tmp_path / "bomb.csv.gz"
     packed.write_bytes(gzip.compress(b"#" + b" " * (3 * MIB)))

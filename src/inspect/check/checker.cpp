@@ -7,25 +7,38 @@
 
 namespace plat::inspect {
 
-void Checker::add(Finding finding) {
-  if (!options_.warnings && finding.severity() == rules::Severity::Warning) return;
+namespace {
+
+// Where two findings have a chance to be the same.
+uint64_t index_key(const Finding& finding) {
   const bool by_text = finding.site.stack == 0 && !finding.is_leak;
   const uint64_t place = by_text ? std::hash<std::string>()(finding.detail) : finding.site.stack;
-  const uint64_t key = (place << 16) | static_cast<uint64_t>(finding.rule);
-  const auto [first, last] = index_.equal_range(key);
+  return (place << 16) | static_cast<uint64_t>(finding.rule);
+}
+
+}  // namespace
+
+bool Checker::count_again(const Finding& finding) {
+  const auto [first, last] = index_.equal_range(index_key(finding));
   for (auto at = first; at != last; ++at) {
     Finding& known = findings_[at->second];
     if (!known.is_like(finding)) continue;
     ++known.count;
     known.bytes += finding.bytes;
-    return;
+    return true;
   }
+  return false;
+}
+
+void Checker::add(Finding finding) {
+  if (!options_.warnings && finding.severity() == rules::Severity::Warning) return;
+  if (count_again(finding)) return;
   if (counts_[finding.rule] == kFindingsOfRule) {
     ++totals_.left_out;
     return;
   }
   ++counts_[finding.rule];
-  index_.emplace(key, findings_.size());
+  index_.emplace(index_key(finding), findings_.size());
   findings_.push_back(std::move(finding));
 }
 
@@ -42,7 +55,7 @@ Finding Checker::about(const Access& access, RuleId rule, std::string detail) co
   return finding;
 }
 
-void Checker::problem(Problem problem) {
+void Checker::problem(Problem&& problem) {
   const bool unpaired =
       problem.rule == RuleId::GivenBackUnknown && problem.object == 0 && problem.event.succeeded();
   if (unpaired) return;  // the device took it, so it was obtained before the recorder came

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "inspect/check/failed_calls.h"
@@ -45,7 +46,7 @@ struct Totals {
 class Checker final : public Listener {
  public:
   explicit Checker(CheckOptions options)
-      : options_(options), model_(*this, options.sweep_after), races_(model_) {}
+      : options_(std::move(options)), model_(*this, options_.sweep_after), races_(model_) {}
 
   void apply(const Event& event) { model_.apply(event); }
   // After the last event.
@@ -58,7 +59,7 @@ class Checker final : public Listener {
   const Model& model() const { return model_; }
 
   void access(const Access& access) override;
-  void problem(Problem problem) override;
+  void problem(Problem&& problem) override;
   void born(const Object& object) override;
   void died(const Object& object) override;
   void dropped(const Object& object, const Event& event) override;
@@ -71,6 +72,8 @@ class Checker final : public Listener {
   using Ranges = Model::Ranges;
 
   void add(Finding finding);
+  // Whether there is one like it, which is counted once more.
+  bool count_again(const Finding& finding);
   Finding about(const Access& access, RuleId rule, std::string detail) const;
   void hear(const Event& event);
   void warn(const Heard& heard);

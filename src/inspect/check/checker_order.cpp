@@ -61,29 +61,30 @@ void Checker::check_race(const Access& access) {
     }
   const auto conflict = races_.note(access, since);
   if (!conflict) return;
-  const Races::Touch& earlier = conflict->earlier;
+  const Site& earlier = conflict->earlier;
   const auto who = [](bool queued, uint64_t stream) {
     if (!queued) return std::string("the host");
     return stream != 0 ? fmt::format("stream {:#x}", stream) : std::string("the default stream");
   };
-  const uint32_t here = access.event.thread, there = earlier.site.thread;
-  Finding finding = about(
-      access, RuleId::OrderRace,
-      fmt::format(
-          "{} {} {} at {:#x} that {} of event {} {} on {}; {}", who(access.asynchronous, access.stream),
-          verb(access.write), bytes(conflict->size), conflict->start, info_of(earlier.site.op).name,
-          earlier.site.event, verb(conflict->earlier_writes), who(true, earlier.stream),
-          here == there ? "no call orders the two"
-                        : "no call orders the two, made by different threads, whose own order is not seen"));
+  const uint32_t here = access.event.thread, there = earlier.thread;
+  Finding finding = about(access, RuleId::OrderRace, {});
   finding.certainty = here == there ? "sure" : "likely";
   if (region == nullptr && model_.memory().find(access.address, range)) region = &model_.object(range.value);
   if (region != nullptr) finding.related.push_back(Related::of("accessed", *region));
   Related other;
   if (region != nullptr) other = finding.related.front();
   other.role = "used by";
-  other.born = earlier.site;
+  other.born = earlier;
   other.died = {};
   finding.related.push_back(other);
+  // The same again needs no words, and where streams race they do it at every step.
+  if (finding.site.stack != 0 && count_again(finding)) return;
+  finding.detail = fmt::format(
+      "{} {} {} at {:#x} that {} of event {} {} on {}; {}", who(access.asynchronous, access.stream),
+      verb(access.write), bytes(conflict->size), conflict->start, info_of(earlier.op).name, earlier.event,
+      verb(conflict->earlier_writes), who(true, conflict->earlier_stream),
+      here == there ? "no call orders the two"
+                    : "no call orders the two, made by different threads, whose own order is not seen");
   add(std::move(finding));
 }
 

@@ -48,7 +48,7 @@ const Json* place_of(const Json& finding) {
 
 // What stays the same from run to run, as addresses do not: CI follows a test by its name.
 std::string lasting_name(const Json& finding) {
-  const std::string rule = finding["rule"];
+  std::string rule = finding["rule"];
   const Json* const frame = place_of(finding);
   if (frame == nullptr) return rule;
   return fmt::format("{} at {}:{}", rule, (*frame)["file"].get<std::string>(), (*frame)["line"].get<int>());

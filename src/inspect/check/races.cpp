@@ -5,9 +5,20 @@
 
 namespace plat::inspect {
 
+Races::Touch::Touch(const Access& access)
+    : count(access.position.count),
+      event(access.event.number),
+      time_ns(access.event.time_ns),
+      actor(access.position.actor),
+      thread(access.event.thread),
+      stack(access.event.stack),
+      op(access.event.op) {}
+
 std::optional<Races::Conflict> Races::note(const Access& access, uint64_t since) {
   std::optional<Conflict> found;
   if (model_.order().is_doubtful(access.actor)) return found;
+  if (streams_.size() <= access.actor) streams_.resize(access.actor + 1);
+  streams_[access.actor] = access.stream;
   for (uint64_t row = 0; row < access.rows; ++row)
     model_.for_each_storage(access.address + row * access.pitch, access.row_size(),
                             [&](const Object& holder, uint64_t offset, uint64_t start, uint64_t size) {
@@ -18,55 +29,101 @@ std::optional<Races::Conflict> Races::note(const Access& access, uint64_t since)
 
 void Races::note_part(const Access& access, uint64_t since, const Object& holder, uint64_t offset,
                       uint64_t start, uint64_t size, std::optional<Conflict>& found) {
-  const auto known = books_.find(holder.serial);
-  if (known != books_.end() && !found)
-    known->second.ranges.for_each(
-        offset, offset + size, [&](uint64_t first, uint64_t last, const Bytes& bytes) {
-          const auto compare = [&](const Touch& earlier, bool writes) {
-            if (!found && !is_after(access, since, earlier))
-              found = Conflict{earlier, writes, start + (first - offset), last - first};
-          };
-          if (bytes.write) compare(*bytes.write, true);
-          if (access.write) bytes.for_each_read([&](const Touch& read) { compare(read, false); });
-        });
-  if (!access.asynchronous) return;
-  remember(known != books_.end() ? known->second : books_[holder.serial], access, offset, offset + size);
+  const uint64_t end = offset + size;
+  bool writes = true;  // whether what it is compared with does
+  const auto compare = [&](uint64_t first, uint64_t last, const Touch& earlier) {
+    if (!found && !is_after(access, since, earlier))
+      found =
+          Conflict{earlier.site(), streams_[earlier.actor], writes, start + (first - offset), last - first};
+  };
+  if (!access.asynchronous) {
+    const auto known = books_.find(holder.serial);
+    if (known == books_.end()) return;
+    known->second.writes.for_each(offset, end, compare);
+    writes = false;
+    if (access.write)
+      for (const Reads& reads : known->second.reads) reads.ranges.for_each(offset, end, compare);
+    return;
+  }
+  // What it is compared with and what it takes the place of are the same: one look-up serves both.
+  Book& book = books_[holder.serial];
+  if (access.write) {
+    book.writes.assign(offset, end, Touch(access), compare);
+    writes = false;
+    for (Reads& reads : book.reads) reads.ranges.erase(offset, end, compare);
+  } else {
+    book.writes.for_each(offset, end, compare);
+    drop_reads_before(book, access, offset, end);
+    book.reads_of(access.position).ranges.assign(offset, end, Touch(access));
+  }
+  if (book.size() > book.look_after) drop_what_is_over(book);
 }
 
 bool Races::is_after(const Access& access, uint64_t since, const Touch& earlier) const {
-  if (earlier.site.event < since) return true;
+  if (earlier.event < since) return true;
+  if (model_.order().is_before(earlier.position(), access.actor)) return true;
   // Of what was queued behind a host function nobody can say whether it waits for the function.
   const uint64_t launched = model_.launch_of_work(access.event.thread);
-  if (launched != 0 && earlier.site.event > launched) return true;
-  return model_.order().is_before(earlier.position, access.actor);
+  return launched != 0 && earlier.event > launched;
 }
 
-void Races::remember(Book& book, const Access& access, uint64_t offset, uint64_t end) {
-  const Shared touch(Touch{access.position, Site::of(access.event), access.stream});
-  if (access.write) {
-    Bytes bytes;
-    bytes.write = touch;
-    book.ranges.assign(offset, end, std::move(bytes));
-  } else {
-    book.ranges.update(offset, end, [&](Bytes& bytes) {
-      bytes.add_read(
-          touch, [&](const Touch& read) { return model_.order().is_before(read.position, access.actor); });
+// Who comes after this read comes after them too.
+void Races::drop_reads_before(Book& book, const Access& access, uint64_t offset, uint64_t end) const {
+  std::vector<std::pair<uint64_t, uint64_t>> before;
+  for (Reads& reads : book.reads) {
+    if (reads.actor == access.actor || !reads.ranges.meets(offset, end) ||
+        !model_.order().is_before({reads.actor, reads.oldest}, access.actor))
+      continue;
+    before.clear();
+    reads.ranges.for_each(offset, end, [&](uint64_t first, uint64_t last, const Touch& read) {
+      if (model_.order().is_before(read.position(), access.actor)) before.emplace_back(first, last);
+    });
+    for (const auto& [first, last] : before) reads.ranges.erase(first, last);
+  }
+}
+
+template <class Drop>
+void Races::Book::erase_if(Drop&& drop) {
+  writes.erase_if(drop);
+  for (Reads& one : reads) {
+    one.oldest = ~uint64_t{0};
+    one.ranges.erase_if([&](const Touch& touch) {
+      if (drop(touch)) return true;
+      one.oldest = std::min(one.oldest, touch.count);
+      return false;
     });
   }
-  if (book.ranges.size() > book.look_after) drop_what_is_over(book);
+  std::erase_if(reads, [](const Reads& one) { return one.ranges.size() == 0; });
 }
 
 void Races::drop_what_is_over(Book& book) const {
-  const auto is_over = [&](const Touch& touch) {
-    return model_.order().is_before(touch.position, Order::kHost);
-  };
-  book.ranges.erase_if([&](const Bytes& bytes) {
-    bool all = !bytes.write || is_over(*bytes.write);
-    bytes.for_each_read([&](const Touch& read) { all = all && is_over(read); });
-    return all;
+  book.erase_if([&](const Touch& touch) { return model_.order().is_before(touch.position(), Order::kHost); });
+  if (book.size() >= kRangesMax) drop_older_half(book);
+  book.look_after = std::clamp(2 * book.size(), kLookAfter, kRangesMax);
+}
+
+void Races::drop_older_half(Book& book) {
+  std::vector<uint64_t> events;
+  book.erase_if([&](const Touch& touch) {
+    events.push_back(touch.event);
+    return false;
   });
-  if (book.ranges.size() > kRangesMax) book.ranges.clear();
-  book.look_after = std::max(kLookAfter, 2 * book.ranges.size());
+  const auto middle = events.begin() + static_cast<ptrdiff_t>(events.size() / 2);
+  std::nth_element(events.begin(), middle, events.end());
+  book.erase_if([&](const Touch& touch) { return touch.event <= *middle; });
+}
+
+Races::Reads& Races::Book::reads_of(const Position& position) {
+  for (Reads& one : reads)
+    if (one.actor == position.actor) return one;
+  reads.push_back({position.actor, position.count, {}});
+  return reads.back();
+}
+
+size_t Races::Book::size() const {
+  size_t ranges = writes.size();
+  for (const Reads& one : reads) ranges += one.ranges.size();
+  return ranges;
 }
 
 void Races::forget(const Object& object) {
@@ -80,7 +137,7 @@ void Races::forget(const Object& object) {
 
 size_t Races::size() const {
   size_t ranges = 0;
-  for (const auto& [serial, book] : books_) ranges += book.ranges.size();
+  for (const auto& [serial, book] : books_) ranges += book.size();
   return ranges;
 }
 

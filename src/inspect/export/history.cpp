@@ -178,8 +178,7 @@ History& Historian::finish(const TraceInfo& info) {
 std::optional<History> read_history(const Source& source, std::string& problem, Needs needs) {
   auto reader = Reader::open(source, problem);
   if (!reader) return std::nullopt;
-  // The recorder makes room for whole chunks.
-  if (source.size < kHeaderBytes || (source.size - kHeaderBytes) % kChunkBytes != 0) {
+  if (reader->info().cut_off) {
     problem = fmt::format("is cut off: {} bytes are no whole number of chunks", source.size);
     return std::nullopt;
   }

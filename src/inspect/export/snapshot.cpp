@@ -13,7 +13,7 @@ namespace {
 
 // Blocks without an address of their own, such as physical memory that is mapped nowhere, and those whose
 // addresses somebody else has too, are put here. Readers keep numbers below 2^53.
-constexpr uint64_t kElsewhere = uint64_t{1} << 52;
+constexpr uint64_t kUnplaced = uint64_t{1} << 52;
 constexpr uint64_t kApart = uint64_t{1} << 21;
 constexpr int32_t kDevicesMax = 1024;              // more are a mistake of the trace
 constexpr uint64_t kSmallMax = uint64_t{1} << 20;  // what PyTorch calls small
@@ -23,7 +23,7 @@ class Addresses {
   uint64_t take(const Life& life) {
     RangeMap<char>& taken = taken_[life.device];
     uint64_t start = life.start;
-    bool is_free = start != 0 && start < kElsewhere && life.size <= kElsewhere - start;
+    bool is_free = start != 0 && start < kUnplaced && life.size <= kUnplaced - start;
     if (is_free) taken.for_each(start, start + life.size, [&](uint64_t, uint64_t, char) { is_free = false; });
     if (!is_free) {
       start = next_;
@@ -36,7 +36,7 @@ class Addresses {
 
  private:
   std::map<int32_t, RangeMap<char>> taken_;
-  uint64_t next_ = kElsewhere;
+  uint64_t next_ = kUnplaced;
 };
 
 class SnapshotWriter {
@@ -58,7 +58,7 @@ class SnapshotWriter {
  private:
   // What the program was handed: not what a pool took to divide, because its regions are there.
   static bool is_block(const Life& life) {
-    return life.is_memory() && !life.divided && life.size > 0 && life.size < kElsewhere && life.device >= 0 &&
+    return life.is_memory() && !life.divided && life.size > 0 && life.size < kUnplaced && life.device >= 0 &&
            life.device < kDevicesMax;
   }
 

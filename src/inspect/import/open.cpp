@@ -5,7 +5,9 @@
 #include <zlib.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <new>
 
@@ -35,8 +37,11 @@ bool is_trace(const std::string& content) {
 }  // namespace
 
 bool read_whole_file(const std::string& path, std::string& content, std::string& why, uint64_t unpacked_max) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) return why = "it is a directory", false;
+  errno = 0;
   gzFile file = gzopen(path.c_str(), "rb");  // reads plain files as they are
-  if (file == nullptr) return why = "cannot be opened", false;
+  if (file == nullptr) return why = fmt::format("cannot be opened: {}", std::strerror(errno)), false;
   const bool packed = gzdirect(file) == 0;
   std::vector<char> buffer(1u << 20);
   int got = 0;
@@ -49,7 +54,9 @@ bool read_whole_file(const std::string& path, std::string& content, std::string&
     why = fmt::format("unpacks to more than {}", format_bytes(unpacked_max));
   else if (got < 0)
     why = "is damaged";
-  return got == 0;
+  else if (content.empty())
+    why = "it is empty";
+  return got == 0 && !content.empty();
 }
 
 std::optional<Source> open_any(const std::string& path, std::string& problem) {

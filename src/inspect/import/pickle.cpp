@@ -169,7 +169,6 @@ class PickleReader {
       case 'B':
         return push_text(4);
       case ']':
-        return stack_.push_back(make(Value::kList)), true;
       case ')':
         return stack_.push_back(make(Value::kList)), true;
       case '}':

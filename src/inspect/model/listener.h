@@ -43,7 +43,7 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void access(const Access&) {}
-  virtual void problem(Problem) {}
+  virtual void problem(Problem&&) {}
   virtual void born(const Object&) {}
   virtual void died(const Object&) {}
   // Taken back by the device because the program reset it or ended its use.

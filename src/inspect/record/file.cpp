@@ -112,7 +112,8 @@ bool File::create(const Settings& settings) {
 
 void File::say_cut() {
   if (!cut_.exchange(true))
-    warn("the trace %s was made shorter by somebody while it was written; events are lost", file_.path());
+    warn_in_handler(
+        {"the trace ", file_.path(), " was made shorter by somebody while it was written; events are lost"});
 }
 
 // Whether the file is shorter than what was written of it.

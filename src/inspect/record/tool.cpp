@@ -29,7 +29,7 @@ Handle as_handle(uint64_t number) {
   return reinterpret_cast<Handle>(number);
 }
 
-std::string_view text_of(const char* text) {
+std::string_view bounded_text(const char* text) {
   return text != nullptr ? std::string_view(text, strnlen(text, kTextMax)) : "";
 }
 
@@ -44,14 +44,14 @@ __attribute__((always_inline)) inline void note(const void* frame, Write&& write
 #define PLAT_NOTE(body) note(__builtin_frame_address(0), [&](const EventHead& head) body)
 
 void domain_mark(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
-  PLAT_NOTE({ write<Op::mstxMark>(head, {domain_number(domain), word(stream)}, text_of(message)); });
+  PLAT_NOTE({ write<Op::mstxMark>(head, {domain_number(domain), word(stream)}, bounded_text(message)); });
 }
 void mark(const char* message, aclrtStream stream) { domain_mark(nullptr, message, stream); }
 
 mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
   const uint64_t id = next_number();
   PLAT_NOTE({
-    write<Op::mstxRangeStart>(head, {domain_number(domain), id, word(stream)}, text_of(message));
+    write<Op::mstxRangeStart>(head, {domain_number(domain), id, word(stream)}, bounded_text(message));
   });
   return id;
 }
@@ -69,7 +69,7 @@ mstxDomainHandle_t domain_create(const char* name) {
   // These clients make their domain anew for every call; it keeps its number, so that readers know a few.
   static std::atomic<uint64_t> numbers[std::size(kMstxDialects)];
   for (size_t i = 0; i < std::size(kMstxDialects); ++i) {
-    if (text_of(name) != kMstxDialects[i]) continue;
+    if (bounded_text(name) != kMstxDialects[i]) continue;
     unset = kUnsetBit;
     number = numbers[i].load(std::memory_order_relaxed);
     if (number != 0) continue;
@@ -77,7 +77,7 @@ mstxDomainHandle_t domain_create(const char* name) {
     if (numbers[i].compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
   }
   if (number == 0) number = next_number();
-  PLAT_NOTE({ write<Op::mstxDomainCreate>(head, {number}, text_of(name)); });
+  PLAT_NOTE({ write<Op::mstxDomainCreate>(head, {number}, bounded_text(name)); });
   return as_handle<mstxDomainHandle_t>(number << 1 | unset);
 }
 void domain_destroy(mstxDomainHandle_t domain) {
@@ -180,7 +180,9 @@ void permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssig
 
 // What Plat's broker adds. It checks these before it passes them on.
 void heap_name(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, const char* name) {
-  PLAT_NOTE({ write<Op::platMstxMemHeapName>(head, {domain_number(domain), word(heap)}, text_of(name)); });
+  PLAT_NOTE({
+    write<Op::platMstxMemHeapName>(head, {domain_number(domain), word(heap)}, bounded_text(name));
+  });
 }
 void heap_reset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
   PLAT_NOTE({ write<Op::platMstxMemHeapReset>(head, {domain_number(domain), word(heap)}); });
@@ -190,7 +192,7 @@ void regions_name(mstxDomainHandle_t domain, const platMstxMemRegionsNameBatch_t
     for (size_t i = 0; i < desc->regionCount; ++i) {
       const Reference ref(desc->regionNameArray[i].region);
       write<Op::platMstxMemRegionsName>(head, {domain_number(domain), ref.type, ref.handle, ref.address},
-                                        text_of(desc->regionNameArray[i].name));
+                                        bounded_text(desc->regionNameArray[i].name));
     }
   });
 }
@@ -218,7 +220,7 @@ void replay_end(const platMstxReplay_t*) {
 }
 void notice(const platMstxNotice_t* what) {
   PLAT_NOTE({
-    write<Op::mstxNotice>(head, {what->code, what->index, what->value}, text_of(what->function));
+    write<Op::mstxNotice>(head, {what->code, what->index, what->value}, bounded_text(what->function));
   });
 }
 

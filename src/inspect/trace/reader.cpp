@@ -72,6 +72,8 @@ std::optional<Reader> Reader::open(Source source, std::string& problem) {
   Reader reader;
   reader.source_ = std::move(source);
   if (!reader.read_header(problem)) return std::nullopt;
+  const uint64_t size = reader.source_.size;
+  reader.info_.cut_off = size < kHeaderBytes || (size - kHeaderBytes) % kChunkBytes != 0;
   reader.index_chunks();
   return reader;
 }

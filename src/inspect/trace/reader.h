@@ -55,6 +55,7 @@ struct TraceInfo {
   uint64_t events = 0;         // without those about the trace itself
   uint64_t bytes = 0;          // that the events take
   uint64_t damaged = 0;        // chunks that end in something unreadable
+  bool cut_off = false;        // the file ends within a chunk, as the recorder leaves none
   bool ended = false;          // the program came to its end by itself
   bool mstx_only = false;      // calls of the device were not seen
   bool imported = false;       // made of what another tool recorded

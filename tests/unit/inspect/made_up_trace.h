@@ -34,6 +34,8 @@ class MadeUpTrace {
     return *this;
   }
   std::vector<FailedCall> failed_calls() const { return checker_.failed_calls(); }
+  // How many were applied: the number of the last.
+  uint64_t events() const { return number_; }
   const std::vector<Finding>& findings() const { return checker_.findings(); }
   std::vector<std::string> rules() const {
     std::vector<std::string> names;

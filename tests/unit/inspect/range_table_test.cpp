@@ -33,11 +33,38 @@ TEST(RangeTable, GivingARangeAValueReplacesWhatWasThere) {
   EXPECT_EQ(parts_of(table, 50, 70), (Parts{{50, 60, 2}, {60, 70, 1}}));
 }
 
-TEST(RangeTable, UpdatesWhatIsThereAndWhatIsNot) {
+TEST(RangeTable, SaysWhatAValueReplaces) {
   RangeTable<int> table;
   table.assign(10, 20, 1);
-  table.update(0, 15, [](int& value) { value += 5; });
-  EXPECT_EQ(parts_of(table, 0, 100), (Parts{{0, 10, 5}, {10, 15, 6}, {15, 20, 1}}));
+  table.assign(20, 30, 2);
+  Parts replaced;
+  const auto note = [&](uint64_t from, uint64_t to, int value) {
+    replaced.push_back({from, to, static_cast<uint64_t>(value)});
+  };
+  table.assign(0, 25, 3, note);
+  EXPECT_EQ(replaced, (Parts{{10, 20, 1}, {20, 25, 2}}));
+  replaced.clear();
+  table.assign(0, 25, 4, note);  // exactly a range that is there
+  EXPECT_EQ(replaced, (Parts{{0, 25, 3}}));
+}
+
+TEST(RangeTable, ErasesARangeAndLeavesWhatSticksOut) {
+  RangeTable<int> table;
+  table.assign(10, 20, 1);
+  table.assign(30, 40, 2);
+  table.erase(15, 35);
+  EXPECT_EQ(parts_of(table, 0, 100), (Parts{{10, 15, 1}, {35, 40, 2}}));
+  table.erase(11, 12);
+  EXPECT_EQ(parts_of(table, 0, 100), (Parts{{10, 11, 1}, {12, 15, 1}, {35, 40, 2}}));
+  table.erase(15, 35);  // nothing there
+  EXPECT_EQ(table.size(), 3u);
+  EXPECT_FALSE(table.meets(40, 50));
+  EXPECT_TRUE(table.meets(39, 50));
+  table.erase(0, 100);
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_FALSE(table.meets(0, 100));
+  table.assign(1, 2, 3);
+  EXPECT_EQ(parts_of(table, 0, 100), (Parts{{1, 2, 3}}));
 }
 
 // Many ranges, so that there are many leaves, and changes of all lengths.
@@ -50,8 +77,8 @@ TEST(RangeTable, IsWhatARangeMapIs) {
       const uint64_t start = random() % 20'000, end = start + random() % longest;
       const int value = static_cast<int>(random() % 1000);
       if (random() % 3 == 0) {
-        map.update(start, end, [&](int& old) { old += value; });
-        table.update(start, end, [&](int& old) { old += value; });
+        map.erase(start, end);
+        table.erase(start, end);
       } else {
         map.assign(start, end, value);
         table.assign(start, end, value);
