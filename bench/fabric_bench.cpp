@@ -116,6 +116,7 @@ void serve(const test::Cluster& cluster, int socket) {
 }
 
 double busy_seconds(pid_t pid);
+double sleeps(pid_t pid);
 
 // What processes took of the processors, for the bytes that they moved.
 class Effort {
@@ -143,10 +144,37 @@ class Effort {
   std::vector<double> spent_;
 };
 
+// How often processes went to sleep for one copy: unlike its time, the machine's other work changes it
+// little.
+class Sleeps {
+ public:
+  explicit Sleeps(std::vector<pid_t> who) : who_(std::move(who)), counts_(who_.size()) {}
+  void during(const std::function<void()>& work) {
+    for (size_t i = 0; i < who_.size(); ++i) counts_[i] -= sleeps(who_[i]);
+    work();
+    for (size_t i = 0; i < who_.size(); ++i) counts_[i] += sleeps(who_[i]);
+  }
+  std::string text(int copies) const {
+    std::string text;
+    for (const double count : counts_) {
+      char number[32];
+      std::snprintf(number, sizeof number, "%s%.1f", text.empty() ? "" : " + ", count / copies);
+      text += number;
+    }
+    return text;
+  }
+
+ private:
+  std::vector<pid_t> who_;
+  std::vector<double> counts_;
+};
+
 class Importer {
  public:
   Importer(int socket, pid_t other, const test::Cluster& cluster)
       : socket_(socket),
+        senders_({getpid(), other}),
+        parties_({getpid(), cluster.daemon(1), cluster.daemon(0)}),
         raw_({getpid(), other}),
         out_({getpid(), cluster.daemon(1), cluster.daemon(0)}),
         in_({getpid(), cluster.daemon(1), cluster.daemon(0)}) {
@@ -199,26 +227,30 @@ class Importer {
         check(aclrtSynchronizeStream(nullptr));
       };
       std::vector<double> raw, out, in;
-      const auto take = [&](std::vector<double>& times, Effort& effort, const std::function<void()>& work) {
-        const auto timed = [&] { times.push_back(seconds_of(work, repeats)); };
+      Sleeps raw_sleeps(senders_), out_sleeps(parties_), in_sleeps(parties_);
+      const auto take = [&](std::vector<double>& times, Effort& effort, Sleeps& sleeps,
+                            const std::function<void()>& work) {
+        const auto timed = [&] { sleeps.during([&] { times.push_back(seconds_of(work, repeats)); }); };
         if (size == 256_MiB)
           effort.during(timed);
         else
           timed();
       };
       for (int pair = 0; pair < kPairs; ++pair) {
-        take(raw, raw_, [&] {
+        take(raw, raw_, raw_sleeps, [&] {
           uint64_t count = size;
           all(socket_, reinterpret_cast<char*>(&count), sizeof count, true);
           all(socket_, bytes.data(), size, true);
           all(socket_, bytes.data(), 1, false);
         });
-        take(out, out_, [&] { copy(far, near); });
-        take(in, in_, [&] { copy(near, far); });
+        take(out, out_, out_sleeps, [&] { copy(far, near); });
+        take(in, in_, in_sleeps, [&] { copy(near, far); });
       }
       const double tcp = median(raw);
       std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, tcp * 1e6, median(out) * 1e6,
                   median(in) * 1e6, tcp / median(out), tcp / median(in));
+      std::printf("%12s %s; %s; %s\n", "sleeps:", raw_sleeps.text(kPairs * repeats).c_str(),
+                  out_sleeps.text(kPairs * repeats).c_str(), in_sleeps.text(kPairs * repeats).c_str());
     }
     constexpr double kGigabytes = kPairs * 0.25;
     std::printf("processors, for each GiB of the 256 MiB copies:\n");
@@ -229,6 +261,7 @@ class Importer {
 
  private:
   const int socket_;
+  const std::vector<pid_t> senders_, parties_;
   Effort raw_, out_, in_;
 };
 
@@ -249,6 +282,17 @@ double busy_seconds(pid_t pid) {
     double nanoseconds = 0;
     file >> nanoseconds;
     sum += nanoseconds / 1e9;
+  }
+  return sum;
+}
+
+double sleeps(pid_t pid) {
+  constexpr std::string_view kName = "voluntary_ctxt_switches:";
+  double sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream file(task.path() / "status");
+    for (std::string line; std::getline(file, line);)
+      if (line.rfind(kName, 0) == 0) sum += std::stod(line.substr(kName.size()));
   }
   return sum;
 }

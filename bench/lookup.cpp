@@ -31,7 +31,8 @@ Lookup lookup_ns(size_t mappings) {
       mapping.start.store(at.value);
       mapping.size_bytes.store(core::kPageBytes);
       mapping.reservation.store(*reservation);
-      space.store(at, vmm::PageEntry::mapped(id, 0, device::PageId(static_cast<uint32_t>(page))));
+      space.store(at,
+                  vmm::PageEntry::mapped(id, device::BankId(0), device::PageId(static_cast<uint32_t>(page))));
       starts.push_back(at.value);
     }
   }

@@ -3,7 +3,7 @@
 
 Without arguments this script brings up all three on one computer. Each role is a process of another server (PLAT_NODE,
 PLAT_SERVER), and the first export or import starts the fabric daemon of its server. Only the 128 bytes of the handle go from
-process to process.
+process to process. It needs numpy.
 """
 import contextlib
 import os

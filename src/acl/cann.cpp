@@ -26,8 +26,8 @@ std::span<const aclCannAttr> attributes_of(const Runtime& runtime) {
   return kRecentAttributes;
 }
 
-constexpr const char* kPackages[] = {"cann",    "runtime", "compiler",   "hccl",
-                                     "toolkit", "opp",     "opp_kernel", "driver"};
+constexpr const char* kCannPackages[] = {"cann",    "runtime", "compiler",   "hccl",
+                                         "toolkit", "opp",     "opp_kernel", "driver"};
 
 // The next part of a version, up to a point; what is longer than its field is cut.
 void take_part(std::string_view& version, std::span<char> part) {
@@ -37,7 +37,7 @@ void take_part(std::string_view& version, std::span<char> part) {
   version.remove_prefix(std::min(point + 1, version.size()));
 }
 
-Result<std::string> version_of(const char* package) {
+Result<std::string> installed_version(const char* package) {
   const auto home = os::variable("ASCEND_HOME_PATH");
   if (!home || home->empty()) return fail(RuleId::VersionFile, "name", "ASCEND_HOME_PATH is not set");
   const std::string path = fmt::format("{}/share/info/{}/version.info", *home, package);
@@ -83,8 +83,8 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
   return entry("aclsysGetCANNVersion", [&](Runtime&) -> Result<> {
     PLAT_TRY(want(version, "version"));
     const auto package = static_cast<unsigned>(name);
-    if (package >= std::size(kPackages)) return fail(RuleId::ArgEnum, "name", "name is {}", package);
-    PLAT_ASSIGN(text, version_of(kPackages[package]));
+    if (package >= std::size(kCannPackages)) return fail(RuleId::ArgEnum, "name", "name is {}", package);
+    PLAT_ASSIGN(text, installed_version(kCannPackages[package]));
     aclCANNPackageVersion found{};
     std::memcpy(found.version, text.data(), std::min(text.size(), sizeof(found.version) - 1));
     std::string_view rest = text;

@@ -30,7 +30,7 @@ Error no_virtual_memory(const Runtime& runtime) {
 
 Result<uint32_t> open_device(Runtime& runtime, int32_t id) {
   PLAT_ASSIGN(device, runtime.node.physical_id(id, "deviceId"));
-  PLAT_TRY(runtime.node.bank(device));
+  PLAT_TRY(runtime.node.bank(device::BankId(device)));
   const device::Product& product = runtime.node.product();
   runtime.streams.set_limits(product.streams_max, product.events_max, product.notifies_max);
   runtime.node.set_open(device, true);
@@ -187,7 +187,7 @@ aclError aclrtMemP2PMap(void* devPtr, size_t size, int32_t dstDevId, uint64_t fl
       return fail(RuleId::ProductSupport, "dstDevId", "{} has no peer access",
                   runtime.node.product().soc_name);
     PLAT_TRY(runtime.mover.check(va_of(devPtr), size, vmm::kNone, "devPtr"));
-    const uint32_t owner = runtime.vmm.space().entry(va_of(devPtr)).bank();
+    const uint32_t owner = runtime.vmm.space().entry(va_of(devPtr)).bank().value;
     if (owner >= device::kMaxDevices || owner == target || !runtime.node.is_peer(target, owner))
       return fail(RuleId::PeerMap, "dstDevId", "the memory at {} is {}, and device {} {}", fmt::ptr(devPtr),
                   owner >= device::kMaxDevices ? "no device's" : fmt::format("of device {}", owner), target,

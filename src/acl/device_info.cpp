@@ -45,7 +45,7 @@ Result<int64_t> attribute_of(Runtime& runtime, uint32_t device, aclrtDevAttr att
     case ACL_DEV_ATTR_L2_CACHE_SIZE:
       return known(config.numbers.l2_bytes, runtime, "the size of the second-level cache");
     case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: {
-      PLAT_ASSIGN(bank, runtime.node.bank(device));
+      PLAT_ASSIGN(bank, runtime.node.bank(device::BankId(device)));
       return static_cast<int64_t>(bank->ledger().usage().total_bytes);
     }
     case ACL_DEV_ATTR_IS_VIRTUAL:

@@ -15,12 +15,12 @@ using plat::acl::want;
 
 namespace {
 
-constexpr const char* kWhy = "there are no models here, and nothing is dumped";
+constexpr const char* kNothingDumped = "there are no models here, and nothing is dumped";
 
-std::atomic<bool> begun{false};
+std::atomic<bool> dump_begun{false};
 
-Result<> want_begun() {
-  if (begun) return {};
+Result<> want_dump_begun() {
+  if (dump_begun) return {};
   return fail(RuleId::DumpBegun, "", "dump configuration has not begun");
 }
 
@@ -30,26 +30,26 @@ extern "C" {
 
 aclError aclmdlInitDump() {
   return entry("aclmdlInitDump", [&](Runtime&) -> Result<> {
-    if (begun.exchange(true)) return fail(RuleId::DumpOnce, "", "aclmdlInitDump was called before");
-    return accept_without_effect(kWhy);
+    if (dump_begun.exchange(true)) return fail(RuleId::DumpOnce, "", "aclmdlInitDump was called before");
+    return accept_without_effect(kNothingDumped);
   });
 }
 
 aclError aclmdlSetDump(const char* dumpCfgPath) {
   return entry("aclmdlSetDump", [&](Runtime&) -> Result<> {
-    PLAT_TRY(want_begun());
+    PLAT_TRY(want_dump_begun());
     PLAT_TRY(want(dumpCfgPath, "dumpCfgPath"));
     if (!os::read_small_file(dumpCfgPath))
       return fail(RuleId::DumpFile, "dumpCfgPath", "{} cannot be read", dumpCfgPath);
-    return accept_without_effect(kWhy);
+    return accept_without_effect(kNothingDumped);
   });
 }
 
 aclError aclmdlFinalizeDump() {
   return entry("aclmdlFinalizeDump", [&](Runtime&) -> Result<> {
-    PLAT_TRY(want_begun());
-    begun = false;
-    return accept_without_effect(kWhy);
+    PLAT_TRY(want_dump_begun());
+    dump_begun = false;
+    return accept_without_effect(kNothingDumped);
   });
 }
 

@@ -16,12 +16,13 @@ namespace {
 // Of the reserved words the driver's interface looks at so many bytes.
 constexpr size_t kReservedBytes = 14;
 
-// The physical number of a device whose product tells of broken memory.
-Result<uint32_t> device_with_reports(Runtime& runtime, int32_t device) {
+// The memory of a device whose product tells of broken memory.
+Result<device::BankId> bank_with_reports(Runtime& runtime, int32_t device) {
   if (!runtime.node.product().device_services)
     return fail(RuleId::ProductSupport, "", "{} does not tell of broken memory",
                 runtime.node.product().soc_name);
-  return runtime.node.physical_id(device, "deviceId");
+  PLAT_ASSIGN(physical, runtime.node.physical_id(device, "deviceId"));
+  return device::BankId(physical);
 }
 
 void tell(const std::vector<Va>& pages, aclrtMemUceInfo* entries) {
@@ -32,10 +33,10 @@ void tell(const std::vector<Va>& pages, aclrtMemUceInfo* entries) {
   }
 }
 
-Result<> repair(Runtime& runtime, uint32_t device, const aclrtMemUceInfo* entries, size_t count) {
+Result<> repair(Runtime& runtime, device::BankId bank, const aclrtMemUceInfo* entries, size_t count) {
   std::vector<Va> pages;
   for (size_t i = 0; i < count; ++i) pages.push_back(va_of(entries[i].addr));
-  return runtime.vmm.repair(device, pages);
+  return runtime.vmm.repair(bank, pages);
 }
 
 }  // namespace
@@ -47,8 +48,8 @@ aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, 
   return entry("aclrtGetMemUceInfo", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(memUceInfoArray, "memUceInfoArray"));
     PLAT_TRY(want(retSize, "retSize"));
-    PLAT_ASSIGN(device, device_with_reports(runtime, deviceId));
-    const std::vector<Va> pages = runtime.vmm.broken_pages(device);
+    PLAT_ASSIGN(bank, bank_with_reports(runtime, deviceId));
+    const std::vector<Va> pages = runtime.vmm.broken_pages(bank);
     if (pages.size() > arraySize)
       return fail(RuleId::RepairRoom, "arraySize", "arraySize is {}, {} ranges are broken", arraySize,
                   pages.size());
@@ -68,16 +69,16 @@ aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, s
       if (std::any_of(bytes, bytes + kReservedBytes, [](unsigned char byte) { return byte != 0; }))
         return fail(RuleId::ArgReserved, "memUceInfoArray", "memUceInfoArray[{}].reserved is not 0", i);
     }
-    PLAT_ASSIGN(device, device_with_reports(runtime, deviceId));
-    return repair(runtime, device, memUceInfoArray, arraySize);
+    PLAT_ASSIGN(bank, bank_with_reports(runtime, deviceId));
+    return repair(runtime, bank, memUceInfoArray, arraySize);
   });
 }
 
 aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo* errorInfo) {
   return entry("aclrtGetErrorVerbose", [&](Runtime& runtime) -> Result<> {
     PLAT_TRY(want(errorInfo, "errorInfo"));
-    PLAT_ASSIGN(device, device_with_reports(runtime, deviceId));
-    const std::vector<Va> pages = runtime.vmm.broken_pages(device);
+    PLAT_ASSIGN(bank, bank_with_reports(runtime, deviceId));
+    const std::vector<Va> pages = runtime.vmm.broken_pages(bank);
     *errorInfo = {};
     if (pages.empty()) return {};
     errorInfo->tryRepair = 1;
@@ -94,12 +95,12 @@ aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo* errorInfo) {
     PLAT_TRY(want(errorInfo, "errorInfo"));
     const aclrtMemUceInfoArray& told = errorInfo->detail.uceInfo;
     if (errorInfo->tryRepair == 0) return fail(RuleId::RepairTold, "errorInfo", "errorInfo->tryRepair is 0");
-    PLAT_ASSIGN(device, device_with_reports(runtime, deviceId));
+    PLAT_ASSIGN(bank, bank_with_reports(runtime, deviceId));
     if (errorInfo->errorType != ACL_RT_ERROR_MEMORY || errorInfo->hasDetail == 0 ||
         told.arraySize > ACL_RT_MEM_UCE_INFO_MAX_NUM)
       return fail(RuleId::RepairTold, "errorInfo", "errorType is {}, hasDetail is {}, with {} ranges",
                   static_cast<int>(errorInfo->errorType), errorInfo->hasDetail, told.arraySize);
-    return repair(runtime, device, told.memUceInfoArray, told.arraySize);
+    return repair(runtime, bank, told.memUceInfoArray, told.arraySize);
   });
 }
 

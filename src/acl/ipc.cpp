@@ -111,7 +111,7 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
     if (flags > 1) return fail(RuleId::IpcArguments, "flags", "flags is {}", flags);
     PLAT_ASSIGN(device, acl::current_device(runtime));
     PLAT_ASSIGN(address, runtime.ipc.import_key(key));
-    if (flags == 1) acl::enable_peer(runtime, device, runtime.vmm.space().entry(address).bank());
+    if (flags == 1) acl::enable_peer(runtime, device, runtime.vmm.space().entry(address).bank().value);
     *devPtr = pointer_of(address);
     return {};
   });

@@ -39,7 +39,7 @@ aclError aclrtMemPoolCreate(aclrtMemPool* memPool, const aclrtMemPoolProps* pool
     PLAT_TRY(want(poolProps, "poolProps"));
     PLAT_TRY(check_properties(*poolProps));
     PLAT_ASSIGN(device, runtime.node.physical_id(poolProps->location.id, "poolProps->location.id"));
-    PLAT_ASSIGN(handle, runtime.pools.create(device, poolProps->maxSize));
+    PLAT_ASSIGN(handle, runtime.pools.create(device::BankId(device), poolProps->maxSize));
     *memPool = pointer_of(Va{handle});
     return {};
   });

@@ -86,7 +86,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
       *free = *total = 0;
       return {};
     }
-    PLAT_ASSIGN(bank, runtime.node.bank(device));
+    PLAT_ASSIGN(bank, runtime.node.bank(device::BankId(device)));
     const device::Usage usage = bank->ledger().usage();
     *free = counts_whole_pages(attr) ? usage.free_page_bytes : usage.free_bytes;
     *total = usage.total_bytes;
@@ -101,7 +101,7 @@ aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo* memUsageInfo,
     PLAT_TRY(want(outputNum, "outputNum"));
     if (inputNum == 0) return fail(RuleId::UsageRoom, "inputNum", "inputNum is 0");
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));
-    const auto entries = runtime.heap.usage(device).entries();
+    const auto entries = runtime.heap.usage(device::BankId(device)).entries();
     *outputNum = std::min(inputNum, entries.size());
     for (size_t i = 0; i < *outputNum; ++i) {
       memUsageInfo[i] = {};
@@ -158,7 +158,7 @@ aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attribut
       attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
     } else if (location.side == malloc::Side::Device) {
       attributes->location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
-      attributes->location.id = static_cast<uint32_t>(runtime.node.logical_id(location.bank));
+      attributes->location.id = static_cast<uint32_t>(runtime.node.logical_id(location.bank.value));
       attributes->pageSize = static_cast<uint32_t>(*page_bytes);
     }
     return {};

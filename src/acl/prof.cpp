@@ -23,9 +23,9 @@ struct aclprofStepInfo {};
 
 namespace {
 
-constexpr const char* kWhy = "nothing is measured here, and no file is written";
+constexpr const char* kNothingMeasured = "nothing is measured here, and no file is written";
 
-std::atomic<bool> begun{false};
+std::atomic<bool> prof_begun{false};
 
 // Leaked, as all that calls after main may still want.
 stream::LiveSet& configs() {
@@ -37,8 +37,8 @@ stream::LiveSet& step_records() {
   return *live;
 }
 
-Result<> want_begun() {
-  if (begun) return {};
+Result<> want_prof_begun() {
+  if (prof_begun) return {};
   return fail(RuleId::ProfBegun, "", "profiling has not begun");
 }
 
@@ -64,8 +64,8 @@ Result<> check_devices(Runtime& runtime, const uint32_t* ids, uint32_t count) {
 // Start and stop differ in nothing that is done here.
 Result<> take_config(const aclprofConfig* config) {
   PLAT_TRY(want_config(config));
-  PLAT_TRY(want_begun());
-  return accept_without_effect(kWhy);
+  PLAT_TRY(want_prof_begun());
+  return accept_without_effect(kNothingMeasured);
 }
 
 }  // namespace
@@ -78,15 +78,15 @@ aclError aclprofInit(const char* profilerResultPath, size_t length) {
     if (length == 0 || strnlen(profilerResultPath, length + 1) != length)
       return fail(RuleId::ProfPath, "length", "length is {}, that of the path is {}", length,
                   std::strlen(profilerResultPath));
-    if (begun.exchange(true)) return fail(RuleId::ProfOnce, "", "aclprofInit was called before");
-    return accept_without_effect(kWhy);
+    if (prof_begun.exchange(true)) return fail(RuleId::ProfOnce, "", "aclprofInit was called before");
+    return accept_without_effect(kNothingMeasured);
   });
 }
 
 aclError aclprofFinalize() {
   return entry("aclprofFinalize", [&](Runtime&) -> Result<> {
-    if (!begun.exchange(false)) return want_begun();
-    return accept_without_effect(kWhy);
+    if (!prof_begun.exchange(false)) return want_prof_begun();
+    return accept_without_effect(kNothingMeasured);
   });
 }
 
@@ -141,7 +141,7 @@ aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag, 
       return fail(RuleId::ArgEnum, "tag", "tag is {}", static_cast<int>(tag));
     PLAT_ASSIGN(queue, plat::acl::queue_of(runtime, stream));
     PLAT_TRY(queue.streams.resolve(queue.stream));
-    return accept_without_effect(kWhy);
+    return accept_without_effect(kNothingMeasured);
   });
 }
 

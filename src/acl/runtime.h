@@ -42,8 +42,8 @@ struct Runtime {
   // A block of device memory; when the device (physical number) is full, pools give back what is idle.
   Result<Va> allocate(const malloc::BlockRequest& wanted, uint32_t device, uint16_t module,
                       malloc::Family family) {
-    return heap.allocate(wanted, device, module, family,
-                         [this, device] { return pools.reclaim(device, streams); });
+    const device::BankId bank(device);
+    return heap.allocate(wanted, bank, module, family, [this, bank] { return pools.reclaim(bank, streams); });
   }
 
   device::Node node;

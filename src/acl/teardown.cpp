@@ -6,12 +6,13 @@
 namespace plat::acl {
 
 void release_memory(Runtime& runtime, uint32_t device, const char* how) {
-  if (runtime.node.open_bank(device) == nullptr) return;
+  const device::BankId bank(device);
+  if (runtime.node.open_bank(bank) == nullptr) return;
   runtime.node.forget_peers(device);
-  runtime.ipc.release_device(device);
-  runtime.pools.release_device(device, runtime.streams, how);
-  runtime.heap.release_device(device, how);
-  runtime.vmm.release_device(device);
+  runtime.ipc.release_device(bank);
+  runtime.pools.release_device(bank, runtime.streams, how);
+  runtime.heap.release_device(bank, how);
+  runtime.vmm.release_device(bank);
 }
 
 void release_everything(Runtime& runtime, const char* how) {
@@ -23,7 +24,7 @@ void release_everything(Runtime& runtime, const char* how) {
   runtime.managed.free_all();
   runtime.mbufs.free_all();
   runtime.vmm.release_device(device::kHostBank);
-  runtime.vmm.release_device(vmm::kNone);  // reservations that no device has been mapped into
+  runtime.vmm.release_device(device::BankId::none());  // reservations that no device has been mapped into
 }
 
 }  // namespace plat::acl

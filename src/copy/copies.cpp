@@ -53,8 +53,8 @@ Result<> Copies::check_sync_peer(Va target, Va source) const {
   const bool two_devices = to.side == Side::Device && from.side == Side::Device && to.bank != from.bank;
   const bool mapped =
       two_devices && (locator_.is_client_mapping(target) || locator_.is_client_mapping(source));
-  return report::check_soft(!mapped, RuleId::CopyVmmPeer, "dst", "from device {} to device {}", from.bank,
-                            to.bank);
+  return report::check_soft(!mapped, RuleId::CopyVmmPeer, "dst", "from device {} to device {}",
+                            from.bank.value, to.bank.value);
 }
 
 Result<> Copies::now(const CopyRequest& copy, uint32_t device) const {

@@ -98,16 +98,19 @@ Result<> Mover::check_peers(Va target, Va source) const {
   if (to.bank() == from.bank() || to.bank() == device::kHostBank || from.bank() == device::kHostBank)
       [[likely]]
     return {};
+  const uint32_t target_device = to.bank().value;
+  const uint32_t source_device = from.bank().value;
   const device::Node& node = heap_.vmm().node();
   const auto granted = [&](vmm::PageEntry memory, uint32_t device) {
     const vmm::Mapping& mapping = space.live_mapping(memory.mapping());
     return (mapping.device_access.load(std::memory_order_acquire) >> device & 1) != 0;
   };
-  const bool allowed = node.is_peer(to.bank(), from.bank()) || node.is_peer(from.bank(), to.bank()) ||
-                       granted(to, from.bank()) || granted(from, to.bank());
+  const bool allowed = node.is_peer(target_device, source_device) ||
+                       node.is_peer(source_device, target_device) || granted(to, source_device) ||
+                       granted(from, target_device);
   return report::check_soft(allowed, RuleId::CopyPeer, "dst",
                             "from device {} to device {}, and neither may reach the other",
-                            node.logical_id(from.bank()), node.logical_id(to.bank()));
+                            node.logical_id(source_device), node.logical_id(target_device));
 }
 
 // For an address that stands for device memory and is none: whether it is memory at all.

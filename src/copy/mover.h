@@ -112,7 +112,7 @@ class Mover {
   Result<> move(const vmm::PinnedRange& target, const vmm::PinnedRange& source) const;
   Result<> fill_pattern(Va target, uint64_t size_bytes, uint32_t pattern, uint32_t device) const;
 
-  device::Bank& bank(uint32_t number) const { return *heap_.vmm().node().open_bank(number); }
+  device::Bank& bank(device::BankId id) const { return *heap_.vmm().node().open_bank(id); }
 
   malloc::DeviceHeap& heap_;
   const malloc::HostHeap& hosts_;

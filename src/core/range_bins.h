@@ -114,8 +114,10 @@ class RangeBins {
     uint32_t least = kTooShort;  // what the best one leaves
     for (; id != kListEnd; id = blocks[id].free_next) {
       const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
-      best = choose(left < least, id, best);
-      least = std::min(left, least);
+      // Two conditional moves after one comparison, and no branch.
+      const bool better = left < least;
+      best = better ? id : best;
+      least = better ? left : least;
       if (left == 0 || --looks == 0) break;
     }
     return best;

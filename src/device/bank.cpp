@@ -16,7 +16,7 @@ Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Con
   std::unique_ptr<Bank> bank(new Bank);
   PLAT_ASSIGN(ledger, Ledger::attach(options));
   bank->ledger_ = std::move(ledger);
-  bank->device_number_ = options.device_number;
+  bank->id_ = BankId(options.device_number);
   bank->commit_eagerly_ = config.commit_eagerly;
   bank->keep_back_bytes_ = config.keep_back_bytes;
   const uint64_t capacity = bank->ledger_->capacity_bytes();
@@ -61,8 +61,8 @@ Result<> Bank::commit_now(PageId page) {
   const os::Headroom room = os::headroom();
   if (room.available_bytes < core::kPageBytes || room.available_bytes - core::kPageBytes < keep_back_bytes_)
     return fail(RuleId::OutOfHostMemory, "size",
-                "device {}: {} has {} left, a page takes {} and {} are kept back", device_number_,
-                room.limited_by, format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
+                "device {}: {} has {} left, a page takes {} and {} are kept back", id_.value, room.limited_by,
+                format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
                 format_bytes(keep_back_bytes_));
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
   auto& committed = ledger_->page(page).committed;
@@ -81,7 +81,7 @@ Result<> Bank::commit_now(PageId page) {
     return {};
   }
   // Left as it is: another thread or process may be taking the page at this moment.
-  return fail(RuleId::OutOfHostMemory, "size", "device {}: the system refused {}: {}", device_number_,
+  return fail(RuleId::OutOfHostMemory, "size", "device {}: the system refused {}: {}", id_.value,
               format_bytes(core::kPageBytes), std::strerror(error));
 }
 

@@ -23,7 +23,7 @@ class Bank {
   ~Bank();
 
   Ledger& ledger() { return *ledger_; }
-  uint32_t device_number() const { return device_number_; }
+  BankId id() const { return id_; }
 
   Result<BlockId> allocate(uint64_t page_count, const BlockInfo& info);
   void release(BlockId block) { ledger_->release(block); }
@@ -60,7 +60,7 @@ class Bank {
 
   std::unique_ptr<Ledger> ledger_;
   std::byte* alias_ = nullptr;
-  uint32_t device_number_ = 0;
+  BankId id_;
   bool commit_eagerly_ = false;
   uint64_t keep_back_bytes_ =
       0;  // what must be left for everybody else: several processes may look at the same moment

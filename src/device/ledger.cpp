@@ -273,6 +273,7 @@ std::vector<Ledger::Clearing> Ledger::clearing_locked() const {
     found->second.is_stopped = slot.pid_namespace == me_.pid_namespace && os::is_stopped(slot.pid);
   }
   std::vector<Clearing> clearing;
+  clearing.reserve(by_scrubber.size());
   for (auto& [scrubber, process] : by_scrubber) clearing.push_back(std::move(process));
   return clearing;
 }

@@ -33,7 +33,7 @@ void copy_text(char (&target)[N], const std::string& text) {
 }
 
 // A file that cannot be had: by a limit of the process, or for another reason.
-tl::unexpected<Error> no_file(const std::string& what, int error) {
+Failed no_file(const std::string& what, int error) {
   const char* limit = error == EFBIG    ? "ulimit -f"
                       : error == EMFILE ? "ulimit -n"
                       : error == ENOMEM ? "ulimit -v"

@@ -21,7 +21,7 @@ namespace {
 
 struct ControlFile {
   std::string node;
-  uint32_t bank = 0;
+  BankId bank;
 };
 
 // "<node>-dev<number>" or "<node>-host"; node names may hold dashes themselves.
@@ -33,7 +33,7 @@ std::optional<ControlFile> parse_name(const std::string& name) {
   if (what.substr(0, 3) != "dev") return std::nullopt;
   const auto number = parse_number(what.substr(3));
   if (!number || *number >= kMaxDevices) return std::nullopt;
-  return ControlFile{name.substr(0, dash), static_cast<uint32_t>(*number)};
+  return ControlFile{name.substr(0, dash), BankId(static_cast<uint32_t>(*number))};
 }
 
 Removal remove_control(const std::string& path, bool only_look) {
@@ -60,7 +60,7 @@ Removal remove_control(const std::string& path, bool only_look) {
 std::optional<RunningDevice> a_live_device(const Config& config) {
   if (config.is_private()) return std::nullopt;
   for (uint32_t number = 0; number < config.device_count; ++number)
-    if (auto running = find_running(Node::control_path(config.directory, config.node, number)))
+    if (auto running = find_running(Node::control_path(config.directory, config.node, BankId(number))))
       return running;
   return std::nullopt;
 }
@@ -100,7 +100,7 @@ std::vector<Machine> find_machines(const std::string& directory) {
 
 std::vector<Removal> remove_machine(const std::string& directory, const Machine& machine, bool only_look) {
   std::vector<Removal> removals;
-  for (const uint32_t bank : machine.banks)
+  for (const BankId bank : machine.banks)
     removals.push_back(remove_control(Node::control_path(directory, machine.node, bank), only_look));
   return removals;
 }

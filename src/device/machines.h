@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "device/config.h"
+#include "device/ids.h"
 
 namespace plat::device {
 
 struct Machine {
   std::string node;
-  std::vector<uint32_t> banks;  // device numbers, and kHostBank; ascending
+  std::vector<BankId> banks;  // ascending
 };
 
 // The first process of a machine decides its product and capacity; settings that nobody chose become those.

@@ -53,24 +53,24 @@ std::string Node::default_directory(std::span<const char* const> parents) {
   return in(parents[0]);
 }
 
-std::string Node::control_path(uint32_t number) const {
-  return config_.is_private() ? "" : control_path(config_.directory, config_.node, number);
+std::string Node::control_path(BankId bank) const {
+  return config_.is_private() ? "" : control_path(config_.directory, config_.node, bank);
 }
 
-std::string Node::control_path(const std::string& directory, const std::string& node, uint32_t number) {
-  const std::string what = number == kHostBank ? "host" : fmt::format("dev{}", number);
+std::string Node::control_path(const std::string& directory, const std::string& node, BankId bank) {
+  const std::string what = bank == kHostBank ? "host" : fmt::format("dev{}", bank.value);
   return fmt::format("{}/{}-{}", directory, node, what);
 }
 
-LedgerOptions Node::options_for(uint32_t number) const {
+LedgerOptions Node::options_for(BankId bank) const {
   LedgerOptions options;
-  options.control_path = control_path(number);
+  options.control_path = control_path(bank);
   if (config_.directory_was_chosen && !config_.is_private())
     options.data_path = options.control_path + ".data";
-  options.capacity_bytes = number == kHostBank ? config_.host_capacity_bytes : config_.capacity_bytes;
+  options.capacity_bytes = bank == kHostBank ? config_.host_capacity_bytes : config_.capacity_bytes;
   options.product = config_.product->key;
-  options.capacity_is_firm = config_.capacity_was_chosen && number != kHostBank;
-  options.device_number = number;
+  options.capacity_is_firm = config_.capacity_was_chosen && bank != kHostBank;
+  options.device_number = bank.value;
   options.server = config_.server;
   return options;
 }
@@ -102,19 +102,19 @@ int32_t Node::logical_id(uint32_t physical_id) const {
   return found == config_.visible.end() ? -1 : static_cast<int32_t>(found - config_.visible.begin());
 }
 
-Result<Bank*> Node::bank(uint32_t number) {
-  if (Bank* bank = open_bank(number)) [[likely]]
+Result<Bank*> Node::bank(BankId id) {
+  if (Bank* bank = open_bank(id)) [[likely]]
     return bank;
   const std::lock_guard lock(mutex_);
-  if (Bank* bank = open_bank(number)) return bank;
+  if (Bank* bank = open_bank(id)) return bank;
   PLAT_TRY(check_settings());
   PLAT_TRY(prepare_directory());
-  LedgerOptions options = options_for(number);
+  LedgerOptions options = options_for(id);
   options.home_namespace = machine_namespace();
   PLAT_ASSIGN(bank, Bank::open(options, config_));
   announce();
   Bank* opened = bank.release();
-  banks_[number].store(opened, std::memory_order_release);
+  banks_[id.value].store(opened, std::memory_order_release);
   return opened;
 }
 

@@ -10,12 +10,14 @@
 
 #include "device/bank.h"
 #include "device/config.h"
+#include "device/ids.h"
 #include "os/process.h"
 
 namespace plat::device {
 
-// Location number of the bank that plays host memory; devices are 0..63.
-inline constexpr uint32_t kHostBank = kMaxDevices;
+// The bank that plays host memory; those of devices are 0..63.
+inline constexpr BankId kHostBank{kMaxDevices};
+constexpr bool is_of_device(BankId bank) { return bank.value < kMaxDevices; }
 
 class Node {
  public:
@@ -35,10 +37,10 @@ class Node {
   // The logical id of a physical device; -1 if it is hidden.
   int32_t logical_id(uint32_t physical_id) const;
 
-  // Physical number, or kHostBank. Opens the bank if need be.
-  Result<Bank*> bank(uint32_t number);
+  // Opens the bank if need be.
+  Result<Bank*> bank(BankId id);
   // Only if it is open; nullptr otherwise.
-  Bank* open_bank(uint32_t number) const { return banks_[number].load(std::memory_order_acquire); }
+  Bank* open_bank(BankId id) const { return banks_[id.value].load(std::memory_order_acquire); }
 
   // Which devices this process has opened (aclrtSetDevice), by physical number.
   bool is_open(uint32_t number) const {
@@ -72,13 +74,13 @@ class Node {
   static std::string default_directory();
   // The first of these in which this user has a directory, or can make one.
   static std::string default_directory(std::span<const char* const> parents);
-  std::string control_path(uint32_t number) const;
-  static std::string control_path(const std::string& directory, const std::string& node, uint32_t number);
+  std::string control_path(BankId bank) const;
+  static std::string control_path(const std::string& directory, const std::string& node, BankId bank);
 
   void abandon_in_child();
 
  private:
-  LedgerOptions options_for(uint32_t number) const;
+  LedgerOptions options_for(BankId bank) const;
   Result<> prepare_directory();
   uint64_t machine_namespace() const;
   void announce();

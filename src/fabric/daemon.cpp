@@ -48,7 +48,7 @@ Daemon::Channel::~Channel() {
   if (buffers != nullptr) os::unmap(buffers, kRingBytes);
 }
 
-Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where, uint32_t wait_ms) {
+Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where, const Deadline& deadline) {
   const os::Uncancelled wait;
   std::shared_ptr<Daemon> made(new Daemon(where));
   made->socket_ = os::connect_to(where.socket);
@@ -63,7 +63,7 @@ Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where, uint32_t wai
   made->pid_ = who.pid;
   Request hello;
   hello.ask = Ask::Hello;
-  PLAT_ASSIGN(reply, made->ask_at(made->socket_.get(), hello, wait_ms + kGraceMs));
+  PLAT_ASSIGN(reply, made->ask_at(made->socket_.get(), hello, deadline));
   made->session_ = reply.session;
   return made;
 }
@@ -76,26 +76,31 @@ Error Daemon::lost(RuleId rule, std::string_view doing) {
   return Error{rule, "", fmt::format("the daemon of this server (pid {}) {}", pid_, doing)};
 }
 
+Error Daemon::silent(uint32_t waited_ms) {
+  silent_.store(true, std::memory_order_relaxed);
+  return lost(RuleId::FabricSlow, fmt::format("did not answer in {} ms", waited_ms));
+}
+
 // The session's own connection if nobody asks there; a server that does not answer one thread must not keep
 // the others waiting.
-Result<Reply> Daemon::ask(const Request& request) {
-  const uint32_t wait_ms = where_.deadline_ms + kGraceMs;
+Result<Reply> Daemon::ask(const Request& request, const Deadline& deadline) {
   std::unique_lock lock(asking_, std::try_to_lock);
   if (!lock) {
-    if (os::Fd asker = take_asker()) {
-      auto reply = ask_at(asker.get(), request, wait_ms);
+    if (os::Fd asker = take_asker(deadline)) {
+      auto reply = ask_at(asker.get(), request, deadline);
       if (is_alive())
         give_back(std::move(asker));
       else
         forget(asker.get());
       return reply;
     }
-    lock.lock();
+    if (!lock.try_lock_for(std::chrono::milliseconds(deadline.left_ms(kGraceMs))))
+      return forward(silent(deadline.length_ms() + kGraceMs));
   }
-  return ask_at(socket_.get(), request, wait_ms);
+  return ask_at(socket_.get(), request, deadline);
 }
 
-os::Fd Daemon::take_asker() {
+os::Fd Daemon::take_asker(const Deadline& deadline) {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_askers_.empty()) {
@@ -111,7 +116,8 @@ os::Fd Daemon::take_asker() {
   Reply reply;
   std::string text;
   if (!asker || !send(asker.get(), join) ||
-      receive(asker.get(), reply, text, static_cast<int>(kGraceMs)) != Received::Message ||
+      receive(asker.get(), reply, text, static_cast<int>(std::min(kGraceMs, deadline.left_ms()))) !=
+          Received::Message ||
       reply.cause != Cause::None)
     return {};
   remember(asker.get());
@@ -123,16 +129,19 @@ void Daemon::give_back(os::Fd asker) {
   idle_askers_.push_back(std::move(asker));
 }
 
-Result<Reply> Daemon::ask_at(int socket, const Request& request, uint32_t wait_ms) {
+Result<Reply> Daemon::ask_at(int socket, const Request& request, const Deadline& deadline) {
   Reply reply;
   std::string text;
+  if (!is_alive() && silent_.load(std::memory_order_relaxed))
+    return forward(lost(RuleId::FabricSlow, "did not answer another call in time"));
   if (!is_alive() || !send(socket, request))
     return forward(lost(RuleId::FabricDaemon, "has ended since the last import"));
+  const uint32_t wait_ms = deadline.left_ms(kGraceMs);
   switch (receive(socket, reply, text, static_cast<int>(wait_ms))) {
     case Received::End:
       return forward(lost(RuleId::FabricDaemon, "ended before it answered"));
     case Received::Nothing:
-      return forward(lost(RuleId::FabricSlow, fmt::format("did not answer in {} ms", wait_ms)));
+      return forward(silent(wait_ms));
     case Received::Message:
       break;
   }
@@ -143,15 +152,15 @@ Result<Reply> Daemon::ask_at(int socket, const Request& request, uint32_t wait_m
   return reply;
 }
 
-Result<Reply> Daemon::import(const Wanted& wanted) {
+Result<Reply> Daemon::import(const Wanted& wanted, const Deadline& deadline) {
   const os::Uncancelled wait;
   Request request;
   request.ask = Ask::Import;
-  request.deadline_ms = where_.deadline_ms;
+  request.deadline_ms = deadline.left_ms();
   request.server = wanted.server;
   request.share = wanted.share;
   request.secret = wanted.secret;
-  return ask(request);
+  return ask(request, deadline);
 }
 
 void Daemon::release(uint64_t import) {
@@ -160,12 +169,12 @@ void Daemon::release(uint64_t import) {
   request.ask = Ask::Release;
   request.import = import;
   // Whoever does not hear it has taken the memory back by itself.
-  (void)ask(request);
+  (void)ask(request, Deadline(where_.deadline_ms));
 }
 
 // -- Channels
 
-Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel() {
+Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel(const Deadline& deadline) {
   auto channel = std::make_unique<Channel>();
   channel->socket = os::connect_to(where_.socket);
   Request hello;
@@ -178,7 +187,7 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel() {
     return forward(lost(RuleId::FabricLost, "has ended"));
   remember(channel->socket.get());
   const auto got =
-      receive(channel->socket.get(), reply, text, static_cast<int>(where_.deadline_ms + kGraceMs), &file);
+      receive(channel->socket.get(), reply, text, static_cast<int>(deadline.left_ms(kGraceMs)), &file);
   if (got != Received::Message || reply.cause != Cause::None || !file) {
     forget(channel->socket.get());
     return forward(lost(RuleId::FabricLost, got == Received::Nothing ? "does not answer"
@@ -193,7 +202,7 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel() {
   return channel;
 }
 
-Result<std::unique_ptr<Daemon::Channel>> Daemon::take_channel() {
+Result<std::unique_ptr<Daemon::Channel>> Daemon::take_channel(const Deadline& deadline) {
   if (!is_alive())
     return forward(lost(RuleId::FabricLost, "through which the memory was imported, has ended"));
   {
@@ -204,7 +213,7 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::take_channel() {
       return channel;
     }
   }
-  return open_channel();
+  return open_channel(deadline);
 }
 
 void Daemon::give_back(std::unique_ptr<Channel> channel) {
@@ -217,11 +226,10 @@ void Daemon::give_back(std::unique_ptr<Channel> channel) {
 // and what comes late meets nobody.
 class Daemon::Copy {
  public:
-  Copy(Daemon& daemon, std::unique_ptr<Channel> channel, Ask what, uint64_t import)
-      : daemon_(daemon), channel_(std::move(channel)) {
+  Copy(Daemon& daemon, std::unique_ptr<Channel> channel, Ask what, uint64_t import, const Deadline& deadline)
+      : daemon_(daemon), channel_(std::move(channel)), deadline_(deadline) {
     request_.ask = what;
     request_.import = import;
-    request_.deadline_ms = daemon.where_.deadline_ms;
   }
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
@@ -239,6 +247,7 @@ class Daemon::Copy {
     request_.buffer = buffer_at(at);
     request_.offset = offset;
     request_.size_bytes = size_bytes;
+    request_.deadline_ms = deadline_.left_ms();
     if (!send(channel_->socket.get(), request_))
       return forward(daemon_.lost(RuleId::FabricLost, "has ended"));
     busy_[request_.buffer] = true;
@@ -261,7 +270,7 @@ class Daemon::Copy {
 
   Result<> take_answer() {
     const char* const doing = request_.ask == Ask::Write ? "a write to" : "a read of";
-    const uint32_t wait_ms = daemon_.where_.deadline_ms + kGraceMs;
+    const uint32_t wait_ms = deadline_.left_ms(kGraceMs);
     Reply reply;
     std::string text;
     switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms))) {
@@ -280,11 +289,13 @@ class Daemon::Copy {
           Error{reply.cause == Cause::Timeout ? RuleId::FabricTimeout : RuleId::FabricGone, "", text});
     busy_[reply.buffer] = false;
     under_way_ -= 1;
+    deadline_.renew();
     return {};
   }
 
   Daemon& daemon_;
   std::unique_ptr<Channel> channel_;
+  Deadline deadline_;  // of the next byte that moves
   Request request_;
   std::array<bool, kBuffers> busy_{};
   uint32_t under_way_ = 0;
@@ -293,8 +304,9 @@ class Daemon::Copy {
 Result<> Daemon::write(uint64_t import, uint64_t offset, uint64_t size_bytes,
                        const vmm::Remote::Source& source) {
   const os::Uncancelled wait;
-  PLAT_ASSIGN(channel, take_channel());
-  Copy copy(*this, std::move(channel), Ask::Write, import);
+  const Deadline deadline(where_.deadline_ms);
+  PLAT_ASSIGN(channel, take_channel(deadline));
+  Copy copy(*this, std::move(channel), Ask::Write, import, deadline);
   Result<> made;
   for (uint64_t at = 0; at < size_bytes; at += kBufferBytes) {
     const uint64_t size = std::min(kBufferBytes, size_bytes - at);
@@ -309,8 +321,9 @@ Result<> Daemon::write(uint64_t import, uint64_t offset, uint64_t size_bytes,
 
 Result<> Daemon::read(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Sink& sink) {
   const os::Uncancelled wait;
-  PLAT_ASSIGN(channel, take_channel());
-  Copy copy(*this, std::move(channel), Ask::Read, import);
+  const Deadline deadline(where_.deadline_ms);
+  PLAT_ASSIGN(channel, take_channel(deadline));
+  Copy copy(*this, std::move(channel), Ask::Read, import, deadline);
   Result<> taken;
   uint64_t asked = 0;
   for (uint64_t at = 0; at < size_bytes && taken; at += kBufferBytes) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/deadline.h"
 #include "fabric/message.h"
 #include "vmm/remote.h"
 
@@ -31,8 +32,7 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
     std::string socket;  // path
     uint32_t deadline_ms = kDefaultDeadlineMs;
   };
-  // Waits so long for the first answer.
-  static Result<std::shared_ptr<Daemon>> connect(const Where& where, uint32_t wait_ms);
+  static Result<std::shared_ptr<Daemon>> connect(const Where& where, const Deadline& deadline);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
@@ -45,7 +45,7 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
     uint64_t share = 0;
     uint64_t secret = 0;
   };
-  Result<Reply> import(const Wanted& wanted);
+  Result<Reply> import(const Wanted& wanted, const Deadline& deadline);
   void release(uint64_t import);
   Result<> write(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Source& source);
   Result<> read(uint64_t import, uint64_t offset, uint64_t size_bytes, const vmm::Remote::Sink& sink);
@@ -63,15 +63,16 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
     ~Channel();
   };
   class Copy;  // one on its way, with a channel for as long as it takes
-  Result<std::unique_ptr<Channel>> open_channel();
-  Result<std::unique_ptr<Channel>> take_channel();
+  Result<std::unique_ptr<Channel>> open_channel(const Deadline& deadline);
+  Result<std::unique_ptr<Channel>> take_channel(const Deadline& deadline);
   void give_back(std::unique_ptr<Channel> channel);
-  Result<Reply> ask(const Request& request);
-  Result<Reply> ask_at(int socket, const Request& request, uint32_t wait_ms);
+  Result<Reply> ask(const Request& request, const Deadline& deadline);
+  Result<Reply> ask_at(int socket, const Request& request, const Deadline& deadline);
   // Another connection that asks; none where the daemon gives none.
-  os::Fd take_asker();
+  os::Fd take_asker(const Deadline& deadline);
   void give_back(os::Fd asker);
   Error lost(RuleId rule, std::string_view doing);
+  Error silent(uint32_t waited_ms);
   // So that a child can close them without any lock.
   void remember(int socket);
   void forget(int socket);
@@ -80,7 +81,8 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   int32_t pid_ = 0;  // of the daemon, for messages
   uint64_t session_ = 0;
   std::atomic<bool> alive_{true};
-  std::mutex asking_;  // held while the session's own connection asks
+  std::atomic<bool> silent_{false};  // it is taken for dead because it did not answer
+  std::timed_mutex asking_;          // held while the session's own connection asks
   os::Fd socket_;
   std::mutex mutex_;  // guards the connections that nobody uses
   std::vector<std::unique_ptr<Channel>> idle_;

@@ -15,7 +15,10 @@ std::span<std::byte> bytes_of(Message& message) {
 Received receive(int socket, Request& request, int timeout_ms) {
   size_t size = 0;
   const Received got = os::receive_packet(socket, bytes_of(request), {}, timeout_ms, size, nullptr);
-  return got == Received::Message && size != sizeof request ? Received::End : got;
+  // Another version may ask in another length; whoever reads the version can tell it so.
+  const bool is_ours =
+      size == sizeof request || (size >= sizeof request.version && request.version != kWireVersion);
+  return got == Received::Message && !is_ours ? Received::End : got;
 }
 
 Received receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/servers.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "device/report.h"
 #include "fabric/disturbed.h"
 #include "fabric/start.h"
@@ -66,25 +63,59 @@ Servers::Servers(const device::Config& config)
     : where_{socket_path(config.directory, config.node), config.fabric_deadline_ms},
       may_start_(!device::setting("fabric").value_or("").empty()) {}
 
-Result<std::shared_ptr<Daemon>> Servers::meet(uint32_t wait_ms) const {
-  auto met = Daemon::connect(where_, wait_ms);
+Result<> Servers::start() {
+  const auto tell = [&](bool starting) {
+    const std::lock_guard lock(mutex_);
+    starting_ = starting;
+    changed_.notify_all();
+  };
+  tell(true);
+  auto started = start_daemon(daemon_beside_library(), where_.socket, kStartMs);
+  tell(false);
+  return started;
+}
+
+// To start the daemon takes what it takes: the call's deadline is for what the daemon does.
+Result<std::shared_ptr<Daemon>> Servers::meet(Deadline& deadline) {
+  auto met = Daemon::connect(where_, deadline);
   if (!met && may_start_ && met.error().rule == RuleId::FabricDaemon) {
-    PLAT_TRY(start_daemon(daemon_beside_library(), where_.socket, kStartMs));
-    met = Daemon::connect(where_, wait_ms);
+    PLAT_TRY(start());
+    deadline.renew();
+    met = Daemon::connect(where_, deadline);
   }
   return met;
 }
 
+// Until no other thread makes the acquaintance. A start has a time of its own, which no call's deadline
+// counts. True: it was waited for.
+Result<bool> Servers::wait_for_others(std::unique_lock<std::mutex>& lock, Deadline& deadline) {
+  bool waited_for_start = false;
+  Deadline start(kStartMs + where_.deadline_ms);
+  while (meeting_) {
+    const bool was_starting = starting_;
+    const Deadline& limit = was_starting ? start : deadline;
+    const bool is_late = changed_.wait_until(lock, limit.end()) == std::cv_status::timeout;
+    if (was_starting) {
+      waited_for_start = true;
+      deadline.renew();
+    }
+    if (!is_late || !meeting_ || was_starting != starting_) continue;
+    if (was_starting)
+      return fail(RuleId::FabricDaemon, "", "another thread has been starting it for {} ms",
+                  limit.length_ms());
+    return fail(RuleId::FabricSlow, "", "the daemon of this server did not answer another thread in {} ms",
+                limit.length_ms());
+  }
+  return waited_for_start;
+}
+
 // One thread at a time makes the acquaintance. The others wait for it, and for no longer than a call may
-// take.
-Result<std::shared_ptr<Daemon>> Servers::daemon() {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::milliseconds(where_.deadline_ms);
+// take. If the daemon cannot be started, that is the answer for all who waited for it.
+Result<std::shared_ptr<Daemon>> Servers::daemon(Deadline& deadline) {
   std::unique_lock lock(mutex_);
-  if (!met_.wait_until(lock, end, [&] { return !meeting_; }))
-    return fail(RuleId::FabricSlow, "shareableHandle",
-                "the daemon of this server did not answer another thread in {} ms", where_.deadline_ms);
+  PLAT_ASSIGN(waited_for_start, wait_for_others(lock, deadline));
   if (daemon_ && daemon_->is_alive()) return daemon_;
+  if (waited_for_start && not_met_) return forward(*not_met_);
   const struct Meeting {
     explicit Meeting(Servers& of, std::unique_lock<std::mutex>& held) : servers(of), lock(held) {
       servers.meeting_ = true;
@@ -92,34 +123,35 @@ Result<std::shared_ptr<Daemon>> Servers::daemon() {
     }
     ~Meeting() {
       if (!lock.owns_lock()) lock.lock();
-      servers.meeting_ = false;
-      servers.met_.notify_all();
+      servers.meeting_ = servers.starting_ = false;
+      servers.changed_.notify_all();
     }
     Servers& servers;
     std::unique_lock<std::mutex>& lock;
   } meeting(*this, lock);
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-  PLAT_ASSIGN(connected, meet(static_cast<uint32_t>(std::max<int64_t>(left, 1))));
-  in_child_.store(connected.get(), std::memory_order_release);
+  auto met = meet(deadline);
+  if (met) in_child_.store(met->get(), std::memory_order_release);
   lock.lock();
-  daemon_ = std::move(connected);
-  return daemon_;
+  not_met_ = met ? std::nullopt : std::optional(met.error());
+  if (met) daemon_ = *met;
+  return met;
 }
 
 Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::FabricHandle& handle,
                                                    uint32_t device) {
-  auto met = daemon();
+  Deadline deadline(where_.deadline_ms);
+  auto met = daemon(deadline);
   if (!met) return forward(blame_handle(met.error()));
   const std::shared_ptr<Daemon> first = *met;
   const Daemon::Wanted wanted{handle.server, handle.share, handle.key};
-  auto imported = first->import(wanted);
+  auto imported = first->import(wanted, deadline);
   std::shared_ptr<Daemon> used = first;
   // A daemon that was started again is another one; it is not this call's fault.
   if (!imported && !first->is_alive() && imported.error().rule == RuleId::FabricDaemon) {
-    const auto second = daemon();
+    const auto second = daemon(deadline);
     if (!second) return forward(blame_handle(second.error()));
     used = *second;
-    imported = used->import(wanted);
+    imported = used->import(wanted, deadline);
   }
   if (!imported) return forward(blame_handle(imported.error()));
   // From here on whoever fails lets go of the memory.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <optional>
 
 #include "fabric/daemon.h"
 #include "share/remote_memory.h"
@@ -20,15 +21,19 @@ class Servers final : public share::RemoteMemory {
   void abandon_in_child() override;
 
  private:
-  Result<std::shared_ptr<Daemon>> daemon();
-  Result<std::shared_ptr<Daemon>> meet(uint32_t wait_ms) const;
+  Result<std::shared_ptr<Daemon>> daemon(Deadline& deadline);
+  Result<bool> wait_for_others(std::unique_lock<std::mutex>& lock, Deadline& deadline);
+  Result<std::shared_ptr<Daemon>> meet(Deadline& deadline);
+  Result<> start();
 
   const Daemon::Where where_;
   const bool may_start_;  // the daemon, if it does not run
   std::atomic<bool> cannot_start_{false};
-  std::mutex mutex_;  // guards the two below; not held while the daemon is called
-  std::condition_variable met_;
+  std::mutex mutex_;  // guards those below; not held while the daemon is called
+  std::condition_variable changed_;
   bool meeting_ = false;            // a thread calls it, or starts it
+  bool starting_ = false;           // it starts it
+  std::optional<Error> not_met_;    // why the last meeting failed
   std::shared_ptr<Daemon> daemon_;  // this life of it; imports of an earlier one keep theirs
   std::atomic<Daemon*> in_child_{nullptr};
 };

@@ -22,6 +22,7 @@ inline constexpr uint64_t kLongestText = 32768;
 // Join: a further connection of a session that asks, so that threads need not wait for each other's imports.
 enum class Ask : uint32_t { Hello = 1, Import, Release, Write, Read, Status, Join };
 
+// The version stays first, and a Reply keeps its length, so that two versions can tell each other so.
 struct Request {
   uint32_t version = kWireVersion;
   Ask ask = Ask::Status;

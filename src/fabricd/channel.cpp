@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "fabric/message.h"
-#include "os/process.h"
 
 namespace plat::fabricd {
 
@@ -58,15 +57,15 @@ Outcome<> Channel::start(const Request& request, Slot& slot) {
   if (request.size_bytes > imported->size_bytes || request.offset > imported->size_bytes - request.size_bytes)
     return trouble(Cause::BadRequest, "{} bytes at {} pass the end of {} bytes", request.size_bytes,
                    request.offset, imported->size_bytes);
-  if (auto ready = use(*imported, request.deadline_ms); !ready) return ready;
+  const fabric::Deadline deadline(request.deadline_ms);
+  if (auto ready = use(*imported, deadline); !ready) return ready;
   slot.operation.is_write = request.ask == Ask::Write;
   slot.operation.local = buffers_.start + request.buffer * fabric::kBufferBytes;
   slot.operation.size_bytes = request.size_bytes;
   slot.operation.remote = imported->base + request.offset;
   slot.operation.key = imported->key;
-  slot.deadline_ms = request.deadline_ms;
-  slot.end_ns = os::monotonic_nanoseconds() + uint64_t{request.deadline_ms} * 1000000;
-  if (auto posted = connection_.link->post(slot.operation, request.deadline_ms); !posted) {
+  slot.deadline = deadline;
+  if (auto posted = connection_.link->post(slot.operation, deadline); !posted) {
     const Trouble why{posted.error().cause, fmt::format("{}: {}", peer_->describe(), posted.error().text)};
     give_up(why);
     return pass_on(why);
@@ -77,7 +76,7 @@ Outcome<> Channel::start(const Request& request, Slot& slot) {
 }
 
 // Makes the connection lead to where the memory is.
-Outcome<> Channel::use(const Imported& imported, uint32_t deadline_ms) {
+Outcome<> Channel::use(const Imported& imported, const fabric::Deadline& deadline) {
   if (!imported.peer->is_alive())
     return trouble(Cause::Gone, "{}: this life of its daemon has ended", imported.peer->describe());
   if (busy_ > 0 && peer_ != imported.peer)
@@ -86,7 +85,7 @@ Outcome<> Channel::use(const Imported& imported, uint32_t deadline_ms) {
   if (connection_.link && leads_to_.lock() == peer_) return {};
   connection_ = {};
   leads_to_ = peer_;
-  auto made = peer_->connect(buffers_, deadline_ms);
+  auto made = peer_->connect(buffers_, deadline);
   if (!made) return pass_on(made.error());
   connection_ = std::move(*made);
   return {};
@@ -106,11 +105,10 @@ void Channel::wait() {
   }
   if (!peer_->is_alive())
     return give_up({Cause::Gone, fmt::format("{}: its daemon has ended, or is cut off", peer_->describe())});
-  const uint64_t now = os::monotonic_nanoseconds();
   for (const Slot& slot : slots_)
-    if (slot.busy && now > slot.end_ns)
+    if (slot.busy && slot.deadline.is_over())
       return give_up({Cause::Timeout, fmt::format("{}: {} bytes did not arrive in {} ms", peer_->describe(),
-                                                  slot.operation.size_bytes, slot.deadline_ms)});
+                                                  slot.operation.size_bytes, slot.deadline.length_ms())});
 }
 
 void Channel::answer(size_t buffer, const Trouble& why) {

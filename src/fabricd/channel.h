@@ -22,12 +22,11 @@ class Channel {
   struct Slot {
     Link::Operation operation;  // first: libfabric gives back where it is
     bool busy = false;
-    uint64_t end_ns = 0;
-    uint32_t deadline_ms = 0;
+    fabric::Deadline deadline{0};
   };
   void take(const fabric::Request& request);
   Outcome<> start(const fabric::Request& request, Slot& slot);
-  Outcome<> use(const Imported& imported, uint32_t deadline_ms);
+  Outcome<> use(const Imported& imported, const fabric::Deadline& deadline);
   void wait();
   void answer(size_t buffer, const Trouble& why);
   // Ends the data connection; whatever was under way has failed.

@@ -17,11 +17,11 @@ constexpr size_t kMaxImports = 65536;  // of one guest
 }
 
 Outcome<device::Bank*> Exports::bank_of(uint64_t share) {
-  const uint32_t device = share::device_of(share);
-  if (device >= node_.config().device_count && device != device::kHostBank)
-    return trouble(Cause::Unknown, "this server has no device {}", device);
-  auto bank = node_.bank(device);
-  if (!bank) return trouble(Cause::Full, "device {} cannot be opened: {}", device, bank.error().detail);
+  const device::BankId id(share::device_of(share));
+  if (id.value >= node_.config().device_count && id != device::kHostBank)
+    return trouble(Cause::Unknown, "this server has no device {}", id.value);
+  auto bank = node_.bank(id);
+  if (!bank) return trouble(Cause::Full, "device {} cannot be opened: {}", id.value, bank.error().detail);
   close(**bank);
   return *bank;
 }
@@ -67,7 +67,7 @@ Outcome<std::byte*> Exports::view_of(device::Bank& bank, device::BlockId block, 
 
 Outcome<Exports::Granted> Exports::grant(Guest guest, uint64_t share, uint64_t secret) {
   uint64_t has = 0;
-  for (const auto& [device, count] : held_by(guest)) has += count.imports;
+  for (const auto& [bank, count] : held_by(guest)) has += count.imports;
   if (has >= kMaxImports) return trouble(Cause::Full, "it holds {} imports of this server already", has);
   auto bank = bank_of(share);
   if (!bank) return pass_on(bank.error());
@@ -149,12 +149,12 @@ void Exports::drop(Guest guest) {
   for (Import& import : ended) end(std::move(import));
 }
 
-std::map<uint32_t, Exports::Count> Exports::held_by(Guest guest) {
-  std::map<uint32_t, Count> held;
+std::map<device::BankId, Exports::Count> Exports::held_by(Guest guest) {
+  std::map<device::BankId, Count> held;
   const std::lock_guard lock(mutex_);
   for (const auto& [number, import] : imports_) {
     if (import.guest != guest) continue;
-    Count& count = held[import.bank->device_number()];
+    Count& count = held[import.bank->id()];
     count.imports += 1;
     count.bytes += import.size_bytes;
   }

@@ -40,8 +40,8 @@ class Exports {
     uint64_t imports = 0;
     uint64_t bytes = 0;
   };
-  // By device; device::kHostBank is memory of the host.
-  std::map<uint32_t, Count> held_by(Guest guest);
+  // By the bank that has the memory.
+  std::map<device::BankId, Count> held_by(Guest guest);
 
  private:
   struct Import {

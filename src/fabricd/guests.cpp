@@ -217,6 +217,7 @@ std::vector<Guests::Seen> Guests::seen() {
     guests = guests_;
   }
   std::vector<Seen> all;
+  all.reserve(guests.size());
   for (const auto& [guest, known] : guests)
     all.push_back({known.server, known.node, target_.connections(guest), exports_.held_by(guest)});
   return all;

@@ -46,7 +46,7 @@ class Guests final : public rpc::Fabric::WithCallbackMethod_Watch<rpc::Fabric::S
     uint32_t server = 0;
     std::string node;
     size_t connections = 0;
-    std::map<uint32_t, Exports::Count> held;  // by device
+    std::map<device::BankId, Exports::Count> held;
   };
   std::vector<Seen> seen();
   void leave(Guest guest);

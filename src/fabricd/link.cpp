@@ -3,26 +3,15 @@
 
 #include <rdma/fi_cm.h>
 
-#include "os/process.h"
-
 namespace plat::fabricd {
 
-namespace {
-
-uint32_t left_of(uint64_t end_ns) {
-  const uint64_t now = os::monotonic_nanoseconds();
-  return now >= end_ns ? 0 : static_cast<uint32_t>((end_ns - now + 999999) / 1000000);
-}
-
-}  // namespace
-
 Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Opening& opening, Memory memory,
-                                             uint32_t deadline_ms) {
+                                             const fabric::Deadline& deadline) {
   auto info = find_provider(address.host, std::to_string(address.port), 0);
   if (!info) return pass_on(info.error());
   std::unique_ptr<Link> link(new Link);
   long error = 0;
-  const bool has_adapter = link->adapter_.open(std::move(*info), 2 * fabric::kBuffers, error);
+  const bool has_adapter = link->adapter_.open(std::move(*info), size_t{2} * fabric::kBuffers, error);
   fi_info* chosen = link->adapter_.info.get();
   const bool ready =
       has_adapter &&
@@ -38,13 +27,12 @@ Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Openi
   if (!ready) return trouble(Cause::Full, "no data connection can be made: {}", fi_text(error));
   error = fi_connect(link->endpoint_.get(), chosen->dest_addr, &opening, sizeof opening);
   if (error != 0) return trouble(Cause::Unreachable, "{}:{}: {}", address.host, address.port, fi_text(error));
-  const uint64_t end = os::monotonic_nanoseconds() + uint64_t{deadline_ms} * 1000000;
   for (;;) {
     uint32_t event = 0;
     // An event is followed by what the other side said.
     alignas(fi_eq_cm_entry) char entry[sizeof(fi_eq_cm_entry) + 256];
     const ssize_t got = fi_eq_sread(link->adapter_.events.get(), &event, entry, sizeof entry,
-                                    static_cast<int>(left_of(end)), 0);
+                                    static_cast<int>(deadline.left_ms()), 0);
     if (got >= 0 && event == FI_CONNECTED) return link;
     if (got == -FI_EAVAIL) {
       fi_eq_err_entry why{};
@@ -56,13 +44,13 @@ Outcome<std::unique_ptr<Link>> Link::connect(const Address& address, const Openi
       return trouble(Cause::Gone, "the data connection to {}:{} ended at once", address.host, address.port);
     if (got != -FI_EAGAIN && got != -FI_EINTR)
       return trouble(Cause::Unreachable, "{}:{}: {}", address.host, address.port, fi_text(got));
-    if (left_of(end) == 0)
+    if (deadline.is_over())
       return trouble(Cause::Timeout, "the data port {}:{} did not answer in {} ms", address.host,
-                     address.port, deadline_ms);
+                     address.port, deadline.length_ms());
   }
 }
 
-Outcome<> Link::post(Operation& operation, uint32_t deadline_ms) {
+Outcome<> Link::post(Operation& operation, const fabric::Deadline& deadline) {
   iovec local{operation.local, operation.size_bytes};
   void* descriptor = local_ ? fi_mr_desc(local_.get()) : nullptr;
   fi_rma_iov remote{operation.remote, operation.size_bytes, operation.key};
@@ -73,7 +61,6 @@ Outcome<> Link::post(Operation& operation, uint32_t deadline_ms) {
   message.rma_iov = &remote;
   message.rma_iov_count = 1;
   message.context = &operation.context;
-  const uint64_t end = os::monotonic_nanoseconds() + uint64_t{deadline_ms} * 1000000;
   for (;;) {
     // A write is done when the bytes are in the memory, not when they have left.
     const ssize_t error = operation.is_write
@@ -85,8 +72,8 @@ Outcome<> Link::post(Operation& operation, uint32_t deadline_ms) {
     }
     if (error != -FI_EAGAIN) return trouble(Cause::Gone, "the data connection has ended: {}", fi_text(error));
     fi_cq_read(adapter_.done.get(), nullptr, 0);  // lets it get on
-    if (left_of(end) == 0)
-      return trouble(Cause::Timeout, "the data connection took nothing in {} ms", deadline_ms);
+    if (deadline.is_over())
+      return trouble(Cause::Timeout, "the data connection took nothing in {} ms", deadline.length_ms());
   }
 }
 
@@ -107,8 +94,8 @@ void Link::cut() {
   if (!endpoint_) return;
   fi_shutdown(endpoint_.get(), 0);
   // What is under way comes back now, cancelled or done.
-  const uint64_t end = os::monotonic_nanoseconds() + uint64_t{1000} * 1000000;
-  while (outstanding_ > 0 && left_of(end) > 0) (void)wait(10);
+  const fabric::Deadline patience(1000);
+  while (outstanding_ > 0 && !patience.is_over()) (void)wait(10);
   endpoint_.reset();
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "fabric/deadline.h"
 #include "fabricd/provider.h"
 
 namespace plat::fabricd {
@@ -25,7 +26,7 @@ class Link {
     uint64_t size_bytes = 0;
   };
   static Outcome<std::unique_ptr<Link>> connect(const Address& address, const Opening& opening, Memory memory,
-                                                uint32_t deadline_ms);
+                                                const fabric::Deadline& deadline);
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
   ~Link() { cut(); }
@@ -39,7 +40,7 @@ class Link {
     uint64_t size_bytes = 0;
   };
   // The operation stays where it is until it has come back.
-  Outcome<> post(Operation& operation, uint32_t deadline_ms);
+  Outcome<> post(Operation& operation, const fabric::Deadline& deadline);
   // One that is done; nullptr when the time is up. After an error nothing comes back but by cut().
   Outcome<Operation*> wait(uint32_t timeout_ms);
   // Ends the connection; all operations are back when it returns.

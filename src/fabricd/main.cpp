@@ -2,7 +2,7 @@
 // plat-fabricd: the daemon that lets programs of this server use memory of others, and others that of ours.
 //
 //   plat-fabricd serve              for the node of PLAT_NODE, with the table of PLAT_FABRIC
-//   plat-fabricd init DIR SERVER... makes certificates
+//   plat-fabricd init DIR SERVER=HOST:PORT...  makes certificates, if a table of these makes sense
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -113,15 +113,19 @@ int serve() {
 }
 
 int init(int argc, char** argv) {
+  std::string text;
   for (int at = 3; at < argc; ++at) {
-    const auto server = parse_number(argv[at]);
-    if (!server || *server > kMaxServer) {
-      complain(fmt::format("'{}' is no server: want 0 to {}", argv[at], kMaxServer));
-      return kAskedWrongly;
-    }
-    if (const auto made = make_keys(argv[2], static_cast<uint32_t>(*server), kServerDays); !made)
-      return complain(made.error());
+    std::string line = argv[at];
+    if (const size_t equals = line.find('='); equals != std::string::npos) line[equals] = ' ';
+    text += line + "\n";
   }
+  const auto table = parse_table(text);
+  if (!table) {
+    complain(table.error().text);
+    return kAskedWrongly;
+  }
+  for (const auto& [server, place] : *table)
+    if (const auto made = make_keys(argv[2], server, kServerDays); !made) return complain(made.error());
   return kDone;
 }
 
@@ -137,7 +141,8 @@ int main(int argc, char** argv) {
     fmt::print("plat-fabricd {}\n", PLAT_VERSION);
     return 0;
   }
-  fmt::print(stderr,
-             "usage: plat-fabricd serve | init DIRECTORY SERVER...\n'plat fabric' runs it for you.\n");
+  fmt::print(
+      stderr,
+      "usage: plat-fabricd serve | init DIRECTORY SERVER=HOST:PORT...\n'plat fabric' runs it for you.\n");
   return plat::fabricd::kAskedWrongly;
 }

@@ -166,23 +166,23 @@ bool Peer::release(uint64_t import) {
   return false;
 }
 
-Outcome<Peer::Connection> Peer::connect(Link::Memory memory, uint32_t deadline_ms) {
+Outcome<Peer::Connection> Peer::connect(Link::Memory memory, const fabric::Deadline& deadline) {
   rpc::OpenDataRequest request;
   request.set_token(token_);
   rpc::OpenDataReply reply;
   grpc::ClientContext context;
-  limit(context, deadline_ms);
+  limit(context, deadline.left_ms());
   const auto line = this->line();
   if (!line) return pass_on(dead());
   if (const grpc::Status status = line->stub->OpenData(&context, request, &reply); !status.ok())
-    return pass_on(explain(status, deadline_ms));
+    return pass_on(explain(status, deadline.length_ms()));
   if (reply.result().cause() != 0) return pass_on(trouble_of(reply.result(), describe()));
   Opening opening;
   opening.connection = reply.connection();
   if (reply.ticket().size() != opening.ticket.size())
     return trouble(Cause::Version, "{}: its ticket has {} bytes", describe(), reply.ticket().size());
   std::memcpy(opening.ticket.data(), reply.ticket().data(), opening.ticket.size());
-  auto link = Link::connect({place_.host, data_port_}, opening, memory, deadline_ms);
+  auto link = Link::connect({place_.host, data_port_}, opening, memory, deadline);
   if (!link) return pass_on({link.error().cause, fmt::format("{}: {}", describe(), link.error().text)});
   heard();
   return Connection{std::move(*link), opening.connection};

@@ -44,7 +44,7 @@ class Peer {
     std::unique_ptr<Link> link;
     uint64_t number = 0;
   };
-  Outcome<Connection> connect(Link::Memory memory, uint32_t deadline_ms);
+  Outcome<Connection> connect(Link::Memory memory, const fabric::Deadline& deadline);
   // After it nothing that was under way lands there any more: if it cannot be told to stop, it is left, and
   // stops by itself.
   void cut(uint64_t connection);

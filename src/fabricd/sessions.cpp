@@ -213,6 +213,7 @@ void Sessions::ask(int socket, int process, const std::shared_ptr<Session>& sess
     const auto got = fabric::receive(socket, request, 0);
     if (got == fabric::Received::End) return;
     if (got == fabric::Received::Nothing) continue;
+    if (request.version != fabric::kWireVersion) return;
     if (request.ask == Ask::Import) {
       if (const auto imported = session->import(peers_, request))
         fabric::send(socket, *imported, "");
@@ -229,10 +230,12 @@ void Sessions::ask(int socket, int process, const std::shared_ptr<Session>& sess
   }
 }
 
+// One that has released all, or is about to end, uses nothing.
 std::vector<Session::Seen> Sessions::seen() {
   std::vector<Session::Seen> all;
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, session] : sessions_) all.push_back(session->seen());
+  for (const auto& [id, session] : sessions_)
+    if (const Session::Seen one = session->seen(); one.imports > 0) all.push_back(one);
   return all;
 }
 

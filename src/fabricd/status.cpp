@@ -13,8 +13,8 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const Guests::Seen& guest) {
   Json held = Json::array();
-  for (const auto& [device, count] : guest.held) {
-    const Json name = device == device::kHostBank ? Json("host") : Json(device);
+  for (const auto& [bank, count] : guest.held) {
+    const Json name = bank == device::kHostBank ? Json("host") : Json(bank.value);
     held.push_back({{"device", name}, {"imports", count.imports}, {"bytes", count.bytes}});
   }
   return {{"server", guest.server}, {"node", guest.node}, {"connections", guest.connections}, {"held", held}};

@@ -6,12 +6,12 @@
 namespace plat::malloc {
 
 namespace {
-constexpr uint64_t kHandleTag = uint64_t{0x41} << 52;  // above the 48 bits of an address
+constexpr uint64_t kAllocatorTag = uint64_t{0x41} << 52;  // above the 48 bits of an address
 }
 
 uint64_t AllocatorRegistry::create() {
   const std::lock_guard lock(mutex_);
-  const uint64_t handle = kHandleTag | next_handle_++;
+  const uint64_t handle = kAllocatorTag | next_handle_++;
   descriptions_.emplace(handle, AllocatorDescription{});
   return handle;
 }

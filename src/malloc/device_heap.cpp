@@ -11,13 +11,13 @@ DeviceHeap::~DeviceHeap() {
   for (auto& heap : small_) delete heap.load(std::memory_order_acquire);
 }
 
-SmallHeap& DeviceHeap::small(uint32_t bank) {
-  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) [[likely]]
+SmallHeap& DeviceHeap::small(device::BankId bank) {
+  if (SmallHeap* heap = small_[bank.value].load(std::memory_order_acquire)) [[likely]]
     return *heap;
   const std::lock_guard lock(mutex_);
-  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) return *heap;
+  if (SmallHeap* heap = small_[bank.value].load(std::memory_order_acquire)) return *heap;
   auto* heap = new SmallHeap(vmm_, bank);  // kept as long as the heap, like the bank
-  small_[bank].store(heap, std::memory_order_release);
+  small_[bank.value].store(heap, std::memory_order_release);
   return *heap;
 }
 
@@ -31,15 +31,15 @@ bool is_full(const Result<Va>& result) {
 
 }  // namespace
 
-Result<Va> DeviceHeap::allocate(const BlockRequest& wanted, uint32_t bank, uint16_t module, Family family,
-                                const MakeRoom& make_room) {
+Result<Va> DeviceHeap::allocate(const BlockRequest& wanted, device::BankId bank, uint16_t module,
+                                Family family, const MakeRoom& make_room) {
   PLAT_TRY(vmm_.node().bank(bank));
   const BlockTag tag{wanted.asked_bytes, static_cast<uint8_t>(wanted.block_bytes - wanted.asked_bytes),
                      module, family};
   device::BlockInfo info;
   info.attribute = static_cast<uint8_t>(attribute_of(wanted, vmm_.node().product()));
   info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
-  info.location_id = bank;
+  info.location_id = bank.value;
   info.asked_bytes = wanted.asked_bytes;
   const bool media = family == Family::Media || family == Family::MediaMpi;
   info.purpose = wanted.pages == Pages::Normal ? device::Purpose::SmallPages
@@ -62,12 +62,12 @@ Result<Va> DeviceHeap::allocate(const BlockRequest& wanted, uint32_t bank, uint1
     if (auto fallback = attempt()) start = fallback;
   }
   if (!start) return start;
-  usage_[bank].add(module, actual.charged_bytes());
+  usage_[bank.value].add(module, actual.charged_bytes());
   history_.allocated(*start);
   return start;
 }
 
-Result<Va> DeviceHeap::allocate_large(const BlockRequest& wanted, uint32_t bank, const BlockTag& tag,
+Result<Va> DeviceHeap::allocate_large(const BlockRequest& wanted, device::BankId bank, const BlockTag& tag,
                                       const device::BlockInfo& info) {
   LargeBlock* block = nullptr;
   {
@@ -124,7 +124,7 @@ Result<> DeviceHeap::free(Va va, Family by, const char* how) {
 
 Result<> DeviceHeap::free_unshared(Va va, Family by, const char* how) {
   const vmm::PageEntry entry = vmm_.space().entry(va);
-  if (entry.tag() != vmm::PageEntry::Mapped || entry.bank() >= device::kMaxDevices)
+  if (entry.tag() != vmm::PageEntry::Mapped || !device::is_of_device(entry.bank()))
     return forward(not_a_block(va));
   if (LargeBlock* block = large_at(va)) {
     const auto tag = block->tag();
@@ -132,7 +132,7 @@ Result<> DeviceHeap::free_unshared(Va va, Family by, const char* how) {
     const uint64_t charged = align_up(tag->bytes(), page_bytes(block->pages()));
     PLAT_TRY(check_family(tag->family, by, va));
     PLAT_TRY(free_large(*block, va, *tag));
-    usage_[entry.bank()].remove(tag->module, charged);
+    usage_[entry.bank().value].remove(tag->module, charged);
     history_.freed(va, tag->asked_bytes, how, tag->extra_bytes);
     return {};
   }
@@ -142,7 +142,7 @@ Result<> DeviceHeap::free_unshared(Va va, Family by, const char* how) {
       PLAT_TRY(check_family(found->tag.family, by, va));
   PLAT_ASSIGN(tag, heap.free(va));
   if (!tag) return forward(not_a_block(va));
-  usage_[entry.bank()].remove(tag->module, align_up(tag->bytes(), kNormalPageBytes));
+  usage_[entry.bank().value].remove(tag->module, align_up(tag->bytes(), kNormalPageBytes));
   history_.freed(va, tag->asked_bytes, how, tag->extra_bytes);
   return {};
 }
@@ -174,9 +174,9 @@ void DeviceHeap::retire(Va va) {
   if (entry.tag() == vmm::PageEntry::Mapped && large_at(va) == nullptr) small(entry.bank()).retire(va);
 }
 
-void DeviceHeap::release_device(uint32_t bank, const char* how) {
+void DeviceHeap::release_device(device::BankId bank, const char* how) {
   std::vector<Va> starts;
-  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) starts = heap->blocks();
+  if (SmallHeap* heap = small_[bank.value].load(std::memory_order_acquire)) starts = heap->blocks();
   {
     const std::lock_guard lock(mutex_);
     for (uint32_t index = 0; index < large_.size(); ++index) {
@@ -186,7 +186,7 @@ void DeviceHeap::release_device(uint32_t bank, const char* how) {
   }
   for (const Va start : starts)
     if (const auto found = find(start)) (void)free_unshared(start, found->tag.family, how);
-  if (SmallHeap* heap = small_[bank].load(std::memory_order_acquire)) heap->release_idle();
+  if (SmallHeap* heap = small_[bank.value].load(std::memory_order_acquire)) heap->release_idle();
 }
 
 // Why no block can be freed at an address.
@@ -221,7 +221,7 @@ Error DeviceHeap::not_a_block(Va va) {
 
 std::optional<DeviceHeap::Found> DeviceHeap::find(Va va) {
   const vmm::PageEntry entry = vmm_.space().entry(va);
-  if (entry.tag() != vmm::PageEntry::Mapped || entry.bank() >= device::kMaxDevices) return std::nullopt;
+  if (entry.tag() != vmm::PageEntry::Mapped || !device::is_of_device(entry.bank())) return std::nullopt;
   if (const LargeBlock* block = large_at(va)) {
     const auto tag = block->tag();
     if (!tag) return std::nullopt;

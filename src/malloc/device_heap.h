@@ -27,14 +27,14 @@ class DeviceHeap {
   // `bank` is the device's physical number. `make_room` is asked when the device is full, before giving up:
   // whether somebody above gave anything back.
   using MakeRoom = std::function<bool()>;
-  Result<Va> allocate(const BlockRequest& wanted, uint32_t bank, uint16_t module, Family family,
+  Result<Va> allocate(const BlockRequest& wanted, device::BankId bank, uint16_t module, Family family,
                       const MakeRoom& make_room = nullptr);
   // Its IPC keys end with it; memory that another process keeps is not used again. `how` names the call that
   // frees, for later messages.
   Result<> free(Va va, Family by, const char* how);
 
   // Frees every block of the device that no copy uses.
-  void release_device(uint32_t bank, const char* how);
+  void release_device(device::BankId bank, const char* how);
 
   struct Found {
     Va start;
@@ -42,20 +42,20 @@ class DeviceHeap {
     uint64_t charged_bytes = 0;  // in whole pages
     Pages pages = Pages::Normal;
     BlockTag tag;
-    uint32_t bank = 0;
+    device::BankId bank;
   };
   // The live block around an address.
   std::optional<Found> find(Va va);
 
   History& history() { return history_; }
-  const ModuleUsage& usage(uint32_t bank) const { return usage_[bank]; }
+  const ModuleUsage& usage(device::BankId bank) const { return usage_[bank.value]; }
   vmm::Vmm& vmm() { return vmm_; }
 
  private:
-  SmallHeap& small(uint32_t bank);
+  SmallHeap& small(device::BankId bank);
   Result<> free_unshared(Va va, Family by, const char* how);
   void retire(Va va);
-  Result<Va> allocate_large(const BlockRequest& wanted, uint32_t bank, const BlockTag& tag,
+  Result<Va> allocate_large(const BlockRequest& wanted, device::BankId bank, const BlockTag& tag,
                             const device::BlockInfo& info);
   Result<> free_large(LargeBlock& block, Va start, const BlockTag& tag);
   LargeBlock* large_at(Va va) const;

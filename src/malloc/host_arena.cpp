@@ -5,6 +5,8 @@
 #include <bit>
 #include <new>
 
+#include "base/text.h"
+#include "os/environment.h"
 #include "os/memory.h"
 
 namespace plat::malloc {
@@ -13,8 +15,19 @@ namespace {
 
 constexpr uint64_t kHugePage = 2_MiB;
 constexpr uint64_t kSmallestWindow = 64_MiB;
+constexpr uint64_t kLargestWindow = 64_TiB;
 // Each takes two mappings of the kernel, of 65530 that a process usually has.
 constexpr size_t kMaxPieces = 400;
+
+// Addresses cost nothing. There are more than the machine has memory, so that holes do no harm. An emulator
+// of another processor keeps a record of each page, and of 128 GiB that is a GiB: PLAT_LOCKED_ADDRESSES is
+// for it.
+uint64_t most_bytes() {
+  const auto text = os::variable("PLAT_LOCKED_ADDRESSES");
+  if (const auto wanted = text ? parse_bytes(*text) : std::nullopt)
+    return std::bit_ceil(std::clamp<uint64_t>(*wanted, kSmallestWindow, kLargestWindow));
+  return std::bit_ceil(std::max<uint64_t>(4 * os::machine_memory_bytes(), 64_GiB));
+}
 
 }  // namespace
 
@@ -22,11 +35,9 @@ HostArena::~HostArena() {
   if (size_bytes_.load() != 0) os::release_address(start_.load(), size_bytes_.load());
 }
 
-// Addresses cost nothing. There are more than the machine has memory, so that holes do no harm.
 bool HostArena::reserve() {
   if (size_bytes_.load(std::memory_order_relaxed) != 0) return true;
-  const uint64_t most = std::bit_ceil(std::max<uint64_t>(4 * os::machine_memory_bytes(), 64_GiB));
-  for (uint64_t size = most; size >= kSmallestWindow; size /= 2) {
+  for (uint64_t size = most_bytes(); size >= kSmallestWindow; size /= 2) {
     const uint64_t start = os::reserve_address(0, size);
     if (start == 0) continue;
     // The first and the last page stay closed: no range runs into the window or out of it unnoticed.

@@ -16,7 +16,7 @@ enum class Side : uint8_t {
 struct Location {
   Side side = Side::Unregistered;
   bool translated = false;  // its bytes are found through the page table, not at the address itself
-  uint32_t bank = 0;        // of translated memory
+  device::BankId bank;      // of translated memory
   bool is_hole = false;     // a device address with nothing behind it
 };
 
@@ -33,8 +33,8 @@ class Locator {
       return {on_host ? Side::Host : Side::Device, true, entry.bank(), false};
     }
     if (entry.tag() == vmm::PageEntry::Remote) return {Side::Device, true, entry.bank(), false};
-    if (hosts_.find(va)) return {Side::Host, false, 0, false};
-    return {Side::Unregistered, false, 0, is_device_address(va)};
+    if (hosts_.find(va)) return {Side::Host, false, {}, false};
+    return {Side::Unregistered, false, {}, is_device_address(va)};
   }
   // Whether the address can only be one of a device: reserved, or in the window that devices use. Cheap.
   bool is_device_address(Va va) const {

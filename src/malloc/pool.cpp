@@ -163,7 +163,7 @@ Result<Pool::Stretches::iterator> Pool::grow(uint64_t size_bytes, const stream::
   request.info.attribute = ACL_HBM_MEM_HUGE;
   request.info.purpose = device::Purpose::Pool;
   request.info.location_type = ACL_MEM_LOCATION_TYPE_DEVICE;
-  request.info.location_id = bank_;
+  request.info.location_id = bank_.value;
   request.sub_blocks = segment.get();
   const auto region = vmm_.create_region(request);
   if (!region) return fail(RuleId::PoolExhausted, "size", "{}", region.error().detail);

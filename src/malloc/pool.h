@@ -67,7 +67,7 @@ class SegmentStore {
 
 class Pool {
  public:
-  Pool(vmm::Vmm& vmm, SegmentStore& segments, uint32_t bank, uint64_t max_bytes)
+  Pool(vmm::Vmm& vmm, SegmentStore& segments, device::BankId bank, uint64_t max_bytes)
       : vmm_(vmm), segments_(segments), bank_(bank), max_bytes_(max_bytes) {}
 
   // Callers hold the mutex of the set that the pool belongs to.
@@ -109,7 +109,7 @@ class Pool {
   uint64_t reserved_peak = 0;
   uint64_t used_peak = 0;
   bool destroyed = false;
-  uint32_t bank() const { return bank_; }
+  device::BankId bank() const { return bank_; }
 
  private:
   struct Stretch {
@@ -130,7 +130,7 @@ class Pool {
 
   vmm::Vmm& vmm_;
   SegmentStore& segments_;
-  const uint32_t bank_;
+  const device::BankId bank_;
   const uint64_t max_bytes_;
   Stretches stretches_;
   struct Opening {

@@ -12,10 +12,10 @@ using core::kPageBytes;
 
 namespace {
 // Above the 48 bits of an address, so that no pointer is taken for a pool.
-constexpr uint64_t kHandleTag = uint64_t{0x50} << 52;
+constexpr uint64_t kPoolTag = uint64_t{0x50} << 52;
 }  // namespace
 
-Result<uint64_t> PoolSet::create(uint32_t bank, uint64_t max_bytes) {
+Result<uint64_t> PoolSet::create(device::BankId bank, uint64_t max_bytes) {
   PLAT_ASSIGN(opened, heap_.vmm().node().bank(bank));
   const uint64_t capacity = opened->ledger().capacity_bytes();
   if (max_bytes > capacity)
@@ -23,7 +23,7 @@ Result<uint64_t> PoolSet::create(uint32_t bank, uint64_t max_bytes) {
                 capacity);
   const uint64_t size = max_bytes == 0 ? align_down(capacity, kPageBytes) : align_up(max_bytes, kPageBytes);
   const std::lock_guard lock(mutex_);
-  const uint64_t handle = kHandleTag | next_handle_++;
+  const uint64_t handle = kPoolTag | next_handle_++;
   pool_count_.fetch_add(1, std::memory_order_release);
   pools_.emplace(handle, std::make_unique<Pool>(heap_.vmm(), segments_, bank, size));
   return handle;
@@ -33,7 +33,7 @@ Result<Pool*> PoolSet::find(uint64_t handle, RuleId rule) {
   const auto found = pools_.find(handle);
   if (found != pools_.end() && !found->second->destroyed) return found->second.get();
   return fail(rule, "memPool", "{:#x} is {}", handle,
-              found != pools_.end() || (handle > kHandleTag && handle < (kHandleTag | next_handle_))
+              found != pools_.end() || (handle > kPoolTag && handle < (kPoolTag | next_handle_))
                   ? "a pool that was destroyed"
                   : "no pool");
 }
@@ -257,17 +257,22 @@ Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::Strea
     return fail(RuleId::PoolFree, "ptr", "{}",
                 known.empty() ? fmt::format("{:#x} is the start of no block", va.value) : known);
   }
+  // The stream may free the block before the call goes on, and another thread get the address and free it in
+  // its turn: what stands in the table then is that thread's, which the number tells.
+  uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto [queued, is_new] = queued_frees_.try_emplace(va.value, QueuedFree{stream, kNotQueuedYet});
     if (!is_new && !streams.has_completed(queued->second.stream, queued->second.position))
       return fail(RuleId::PoolFree, "ptr", "the free of the block of {} bytes at {:#x} is queued already",
                   block->tag.asked_bytes, va.value);
-    queued->second = {stream, kNotQueuedYet};
+    number = ++frees_begun_;
+    queued->second = {stream, kNotQueuedYet, number};
   }
-  const auto forget = [this, va] {
+  const auto forget = [this, va, number] {
     const std::lock_guard lock(mutex_);
-    queued_frees_.erase(va.value);
+    const auto queued = queued_frees_.find(va.value);
+    if (queued != queued_frees_.end() && queued->second.number == number) queued_frees_.erase(queued);
   };
   try {
     const auto position =
@@ -284,8 +289,7 @@ Result<> PoolSet::free_heap_block(Va va, stream::Streams& streams, stream::Strea
     // Unless the stream was there already.
     const std::lock_guard lock(mutex_);
     const auto queued = queued_frees_.find(va.value);
-    if (queued != queued_frees_.end() && queued->second.position == kNotQueuedYet)
-      queued->second.position = *position;
+    if (queued != queued_frees_.end() && queued->second.number == number) queued->second.position = *position;
   } catch (...) {
     forget();
     throw;
@@ -311,7 +315,7 @@ void PoolSet::free_locked(Pool& pool, Va va, const char* how, stream::StreamId s
   heap_.history().freed(va, *freed, how);
 }
 
-void PoolSet::release_device(uint32_t bank, const stream::Streams& streams, const char* how) {
+void PoolSet::release_device(device::BankId bank, const stream::Streams& streams, const char* how) {
   if (pool_count_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
   for (auto at = blocks_.begin(); at != blocks_.end();) {
@@ -349,12 +353,12 @@ void PoolSet::synchronized(const stream::Streams& streams) {
   }
 }
 
-bool PoolSet::reclaim(uint32_t bank, const stream::Streams& streams) {
+bool PoolSet::reclaim(device::BankId bank, const stream::Streams& streams) {
   const std::lock_guard lock(mutex_);
   return reclaim_locked(bank, streams);
 }
 
-bool PoolSet::reclaim_locked(uint32_t bank, const stream::Streams& streams) {
+bool PoolSet::reclaim_locked(device::BankId bank, const stream::Streams& streams) {
   uint64_t before = 0;
   uint64_t after = 0;
   for (auto& [handle, pool] : pools_) {

@@ -19,7 +19,7 @@ class PoolSet {
   PoolSet& operator=(const PoolSet&) = delete;
 
   // `bank` is the device's physical number; a size of 0 is the whole device.
-  Result<uint64_t> create(uint32_t bank, uint64_t max_bytes);
+  Result<uint64_t> create(device::BankId bank, uint64_t max_bytes);
   Result<> destroy(uint64_t handle, const stream::Streams& streams);
   // `value` is what the attribute's type says.
   Result<> set(uint64_t handle, aclrtMemPoolAttr attribute, const void* value);
@@ -32,18 +32,18 @@ class PoolSet {
   // At once. False when the address is of no pool.
   bool free_now(Va va);
   // Destroys the pools of the device, and frees what is in use of them.
-  void release_device(uint32_t bank, const stream::Streams& streams, const char* how);
+  void release_device(device::BankId bank, const stream::Streams& streams, const char* how);
   Result<> trim(uint64_t handle, uint64_t keep_bytes, const stream::Streams& streams);
 
   // A stream or the device was synchronised: the moment to give back what is too much.
   void synchronized(const stream::Streams& streams);
   // The device is full: gives back whatever is idle. True if it was anything.
-  bool reclaim(uint32_t bank, const stream::Streams& streams);
+  bool reclaim(device::BankId bank, const stream::Streams& streams);
 
  private:
   Result<Pool*> find(uint64_t handle, RuleId rule);
   Pool* owner_of(Va va);
-  bool reclaim_locked(uint32_t bank, const stream::Streams& streams);
+  bool reclaim_locked(device::BankId bank, const stream::Streams& streams);
   void free_locked(Pool& pool, Va va, const char* how, stream::StreamId stream, stream::Position position);
   Result<> open_in_order(uint64_t handle, const Pool::Allocation& allocation, stream::Streams& streams,
                          stream::StreamId stream);
@@ -71,6 +71,7 @@ class PoolSet {
   struct QueuedFree {
     stream::StreamId stream;
     stream::Position position;
+    uint64_t number = 0;  // of all frees that were begun
   };
   static constexpr stream::Position kNotQueuedYet = ~stream::Position{0};
   std::map<uint64_t, QueuedFree> queued_frees_;  // of blocks of the heap: start -> where they are freed

@@ -18,7 +18,7 @@ namespace plat::malloc {
 
 class SmallHeap {
  public:
-  SmallHeap(vmm::Vmm& vmm, uint32_t bank) : vmm_(vmm), bank_(bank) {}
+  SmallHeap(vmm::Vmm& vmm, device::BankId bank) : vmm_(vmm), bank_(bank) {}
   SmallHeap(const SmallHeap&) = delete;
   SmallHeap& operator=(const SmallHeap&) = delete;
 
@@ -52,7 +52,7 @@ class SmallHeap {
   void add_free_bytes(int64_t bytes);
 
   vmm::Vmm& vmm_;
-  const uint32_t bank_;
+  const device::BankId bank_;
   std::mutex mutex_;  // guards everything below, and the regions; taken before Vmm::mutex_
   std::array<SmallRegion*, kBuckets> buckets_{};
   SmallRegion* idle_ = nullptr;  // empty, and in its bucket

@@ -93,13 +93,12 @@ std::optional<Definition> find_definition(std::string_view text, std::string_vie
     const bool at_margin = text[start] != ' ' && text[start] != '/' && text[start] != '#';
     const bool is_member = text.substr(start, 2) == "  " && text[start + 2] != ' ';
     size_t open = std::string_view::npos;
-    if (after.starts_with(" = [")) {
+    const bool is_struct = at_margin && text.substr(start).starts_with("struct ") && !after.starts_with("(");
+    if (after.starts_with(" = [") || is_struct) {
       open = text.find('{', at);
     } else if ((at_margin || is_member) && after.starts_with("(")) {
       const size_t end = closing(text, at + name.size());
       if (end != std::string_view::npos && text.substr(end + 1).starts_with(" {")) open = end + 2;
-    } else if (at_margin && text.substr(start).starts_with("struct ")) {
-      open = text.find('{', at);
     }
     if (open == std::string_view::npos) continue;
     const size_t end = closing(text, open);

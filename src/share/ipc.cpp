@@ -12,6 +12,7 @@
 
 namespace plat::share {
 
+using device::BankId;
 using device::IpcRecord;
 using device::Ledger;
 
@@ -22,7 +23,7 @@ constexpr char kPrefix[] = "plat";
 constexpr uint32_t kClosed = uint32_t{1} << 31;
 constexpr size_t kDeviceAt = 4, kIndexAt = 6, kSecretAt = 14, kSecretEnd = 30;
 
-tl::unexpected<Error> unknown(const std::string& key) {
+Failed unknown(const std::string& key) {
   return fail(RuleId::IpcUnknown, "key", "'{}' ({} characters) names no live export", key, key.size());
 }
 
@@ -103,7 +104,7 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
   const auto still = vmm_.keep_still();
   PLAT_ASSIGN(range, check_range(start, size_bytes, page_bytes));
   Ledger& ledger = range.bank->ledger();
-  const uint32_t device = range.bank->device_number();
+  const uint32_t device = range.bank->id().value;
   const uint64_t random = secret(vmm_.node()) | 1;
   device::KeyId id;
   {
@@ -133,7 +134,7 @@ Result<> Ipc::allow(const std::string& key, std::span<const int32_t> pids) {
   PLAT_ASSIGN(usable, usable_pids(pids));
   const auto parsed = parse(key);
   if (!parsed || parsed->device >= vmm_.node().config().device_count) return unknown(key);
-  PLAT_ASSIGN(bank, vmm_.node().bank(parsed->device));
+  PLAT_ASSIGN(bank, vmm_.node().bank(BankId(parsed->device)));
   Ledger& ledger = bank->ledger();
   const Ledger::Lock lock(ledger);
   IpcRecord* record = find_key(ledger, parsed->id, parsed->secret);
@@ -165,7 +166,7 @@ Result<Va> Ipc::import_key(const std::string& key) {
 
 // Holds the block, and maps all of it at an address of this process. mutex_ is held.
 Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
-  PLAT_ASSIGN(bank, vmm_.node().bank(parsed.device));
+  PLAT_ASSIGN(bank, vmm_.node().bank(BankId(parsed.device)));
   Ledger& ledger = bank->ledger();
   IpcRecord part{};
   uint64_t pages = 0;
@@ -187,7 +188,7 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
     pages = handle.page_count;
     // Another key of the same block may be open here: one hold, one region, two addresses in it.
     for (auto& [start, region] : regions_)
-      if (region.bank == parsed.device && region.block == part.handle)
+      if (region.bank == BankId(parsed.device) && region.block == part.handle)
         return add_import(key, region, part.offset_bytes, part.size_bytes);
     ledger.hold_locked(part.handle);
     device::crash_point("ipc-held");
@@ -199,7 +200,7 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
   vmm::Vmm::RegionRequest request;
   request.size_bytes = pages * core::kPageBytes;
   request.alignment = core::kPageBytes;
-  request.bank = parsed.device;
+  request.bank = BankId(parsed.device);
   request.sub_blocks = spare_parts_.back();
   request.kind = vmm::MappingKind::Imported;
   const auto mapped = vmm_.map_region(request, part.handle);
@@ -208,7 +209,7 @@ Result<Va> Ipc::attach(const std::string& key, const Parsed& parsed) {
     return forward(mapped.error());
   }
   Region& region = regions_[mapped->start.value];
-  region = {mapped->start, parsed.device, part.handle, spare_parts_.back(), 0};
+  region = {mapped->start, BankId(parsed.device), part.handle, spare_parts_.back(), 0};
   spare_parts_.pop_back();
   return add_import(key, region, part.offset_bytes, part.size_bytes);
 }
@@ -242,7 +243,7 @@ Result<> Ipc::set_link(const std::string& key, uint64_t link) {
     return fail(RuleId::LinkUnsupported, "attr", "{} has no link {}", product.soc_name, link);
   const auto parsed = parse(key);
   if (!parsed || parsed->device >= vmm_.node().config().device_count) return unknown(key);
-  PLAT_ASSIGN(bank, vmm_.node().bank(parsed->device));
+  PLAT_ASSIGN(bank, vmm_.node().bank(BankId(parsed->device)));
   const std::lock_guard lock(mutex_);
   if (exports_.contains(key) || imports_.contains(key)) return {};
   {
@@ -275,11 +276,11 @@ Result<> Ipc::close(const std::string& key) {
   return let_go(imported);
 }
 
-void Ipc::release_device(uint32_t bank) {
+void Ipc::release_device(BankId bank) {
   const std::lock_guard lock(mutex_);
   for (auto at = exports_.begin(); at != exports_.end();) {
     const Exported exported = at->second;
-    if (exported.bank->device_number() != bank) {
+    if (exported.bank->id() != bank) {
       ++at;
       continue;
     }

@@ -40,7 +40,7 @@ class Ipc {
   // exported.
   Result<> free_block(Va block_start, const std::function<Result<>(Importers)>& free);
   // Ends the keys of a device's blocks, and takes back what was imported from it.
-  void release_device(uint32_t bank);
+  void release_device(device::BankId bank);
 
  private:
   struct Parsed {
@@ -62,7 +62,7 @@ class Ipc {
   };
   struct Region {
     Va start;
-    uint32_t bank;
+    device::BankId bank;
     device::BlockId block;
     ImportedParts* parts;
     uint32_t keys;  // that stand for part of it

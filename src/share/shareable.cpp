@@ -31,15 +31,15 @@ uint64_t number_of(uint32_t device, BlockId block, uint64_t random) {
 }
 BlockId block_of(uint64_t number) { return BlockId(static_cast<uint32_t>(number & kIndexMask)); }
 
-tl::unexpected<Error> unknown(uint64_t number) {
+Failed unknown(uint64_t number) {
   return fail(RuleId::ShareUnknown, "shareableHandle", "{:#x} names no live export", number);
 }
 
 // The bank that the number names. A made-up device is as unknown as a made-up number.
 Result<Bank*> bank_of(vmm::Vmm& vmm, uint64_t number) {
-  const uint32_t device = device_of(number);
-  if (device >= vmm.node().config().device_count && device != device::kHostBank) return unknown(number);
-  return vmm.node().bank(device);
+  const device::BankId bank(device_of(number));
+  if (bank.value >= vmm.node().config().device_count && bank != device::kHostBank) return unknown(number);
+  return vmm.node().bank(bank);
 }
 
 // Under the ledger's lock.
@@ -79,7 +79,7 @@ Result<Share> export_share(vmm::Vmm& vmm, vmm::PhysicalHandle handle, uint64_t f
   PLAT_TRY(check_flags(flags));
   const auto enter = [&](Bank& bank, BlockId block) {
     uint64_t number = 0;
-    while (number >> 40 == 0) number = number_of(bank.device_number(), block, secret(vmm.node()));
+    while (number >> 40 == 0) number = number_of(bank.id().value, block, secret(vmm.node()));
     Ledger& ledger = bank.ledger();
     const Ledger::Lock ledger_lock(ledger);
     HandleRecord& record = ledger.record(block);
@@ -108,7 +108,7 @@ Result<> allow(vmm::Vmm& vmm, uint64_t number, std::span<const int32_t> pids, ui
                 number);
   if (!ledger.add_to_whitelist_locked(record->whitelist, usable))
     return fail(RuleId::ShareFull, "pid", "no room for {} more pids on device {}", usable.size(),
-                bank->device_number());
+                bank->id().value);
   return {};
 }
 
@@ -134,12 +134,12 @@ class Warnings {
 
 // The driver refuses a process its own memory only where it lies already; documents know no import in the
 // exporting process at all.
-Result<> check_own(Warnings& warnings, uint64_t number, uint32_t bank, uint32_t device) {
+Result<> check_own(Warnings& warnings, uint64_t number, device::BankId bank, uint32_t device) {
   if (bank == device::kHostBank) return {};
   return warnings.note(
-      Error{bank == device ? RuleId::ShareOwnProcess : RuleId::ShareOwnOtherDevice, "shareableHandle",
+      Error{bank.value == device ? RuleId::ShareOwnProcess : RuleId::ShareOwnOtherDevice, "shareableHandle",
             fmt::format("this process exported {:#x} of device {} itself, and imports it on device {}",
-                        number, bank, device)});
+                        number, bank.value, device)});
 }
 
 struct Wanted {
@@ -153,7 +153,7 @@ Result<> check_import(Bank& bank, const Wanted& wanted, Warnings& warnings) {
   const HandleRecord* record = find_export(ledger, wanted.number, wanted.fabric_key);
   if (record == nullptr) return unknown(wanted.number);
   if (record->exporter == ledger.incarnation())
-    PLAT_TRY(check_own(warnings, wanted.number, bank.device_number(), wanted.device));
+    PLAT_TRY(check_own(warnings, wanted.number, bank.id(), wanted.device));
   if ((record->share_flags & kNoPidValidation) == 0 &&
       !ledger.is_whitelisted_locked(record->whitelist, ledger.my_slot().bare_pid))
     return fail(RuleId::ShareDenied, "shareableHandle", "pid {} is not on the whitelist of {:#x}",

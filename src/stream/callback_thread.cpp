@@ -42,7 +42,7 @@ Result<> CallbackThread::run_due() {
 }
 
 void CallbackThread::close() {
-  std::deque<DueCallback> lost;
+  std::list<DueCallback> lost;
   {
     std::lock_guard lock(mutex_);
     closed_.store(true);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -42,8 +42,8 @@ class CallbackThread {
 
   const uint64_t thread_;
   const int device_;
-  std::mutex mutex_;  // guards due_
-  std::deque<DueCallback> due_;
+  std::mutex mutex_;            // guards due_
+  std::list<DueCallback> due_;  // an empty one needs no memory, which an end may not find
   std::atomic<size_t> due_count_{0};
   std::atomic<bool> closed_{false};
   WaitingRoom waiting_room_;

@@ -27,19 +27,25 @@ Result<> Callbacks::subscribe(uint64_t thread, StreamId stream_id) {
   if (auto found = subscriptions_.find(traits.id.value); found != subscriptions_.end())
     return fail(RuleId::SubscribeTwice, "stream", "thread {:#x} serves the stream already",
                 found->second->thread());
-  std::shared_ptr<CallbackThread>& server = threads_[thread];
+  const auto known = threads_.find(thread);
+  std::shared_ptr<CallbackThread> server = known != threads_.end() ? known->second : nullptr;
   if (!server) {
-    if (threads_.size() > kThreadsMax) {
-      threads_.erase(thread);
+    if (threads_.size() >= kThreadsMax)
       return fail(RuleId::SubscribeLimit, "threadId", "{} threads are subscribed", kThreadsMax);
-    }
     server = std::make_shared<CallbackThread>(thread, traits.device);
   }
   if (server->device() != traits.device)
     return fail(RuleId::SubscribeDevice, "threadId",
                 "the thread serves device {}, the stream is of device {}", server->device(), traits.device);
+  // Both tables have it, or neither: one may find no memory.
+  const auto subscribed = subscriptions_.emplace(traits.id.value, server).first;
+  try {
+    threads_.try_emplace(thread, server);
+  } catch (...) {
+    subscriptions_.erase(subscribed);
+    throw;
+  }
   ++server->stream_count;
-  subscriptions_.emplace(traits.id.value, server);
   return {};
 }
 

@@ -63,19 +63,21 @@ Result<EventId> Events::create(EventKind kind, uint32_t flags) {
     if (!place) return fail(RuleId::EventShareLimit, "event", "there are {} such events", Board::kEvents);
   }
   const bool counted = kind != EventKind::Extended;
-  if (counted) PLAT_TRY(quota_.take(context->device));
-  auto event = table_.add([&](uint64_t id) {
-    auto made = std::make_shared<Event>();
-    made->id = EventId{id};
-    made->kind = kind;
-    made->flags = flags;
-    made->device = context->device;
-    made->counted = counted;
-    made->place = place;
-    return made;
-  });
+  const auto make = [&] {
+    return table_.add([&](uint64_t id) {
+      auto made = std::make_shared<Event>();
+      made->id = EventId{id};
+      made->kind = kind;
+      made->flags = flags;
+      made->device = context->device;
+      made->counted = counted;
+      made->place = place;
+      return made;
+    });
+  };
+  PLAT_ASSIGN(event,
+              counted ? quota_.take_for(context->device, make) : Result<std::shared_ptr<Event>>(make()));
   if (event) return event->id;
-  if (counted) quota_.give_back(context->device);
   return fail(RuleId::EventLimit, "event", "there are no more events in this process");
 }
 

@@ -97,7 +97,7 @@ class HandleTable {
   static constexpr int kTagShift = 52;
   static constexpr int kGenerationShift = 20;
   static constexpr uint64_t kIndexMask = (uint64_t{1} << kGenerationShift) - 1;
-  static_assert(kChunkSlots * kChunks == kIndexMask + 1);
+  static_assert(uint64_t{kChunkSlots} * kChunks == kIndexMask + 1);
 
   struct alignas(64) Stripe {
     std::mutex mutex;

@@ -6,7 +6,6 @@
 // one thread thus does the same in every run with the same seed. One that only looks at memory and calls
 // nothing would wait for ever; after a quiet moment a thread of the scheduler's takes the turn.
 #include <atomic>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <random>
@@ -15,6 +14,7 @@
 
 #include "os/signal_chain.h"
 #include "os/thread_sanitizer.h"
+#include "stream/ready_list.h"
 #include "stream/scheduler.h"
 #include "stream/stream.h"
 #include "stream/timers.h"
@@ -30,7 +30,8 @@ class HostedScheduler : public Scheduler {
  public:
   void ready(std::shared_ptr<Stream> stream) override {
     std::lock_guard lock(mutex_);
-    ready_.push_back(std::move(stream));
+    ready_.push(std::move(stream));
+    ++ready_count_;
     work_.notify_one();
   }
 
@@ -69,19 +70,17 @@ class HostedScheduler : public Scheduler {
     std::unique_lock lock(mutex_);
     if (auto due = timers_.take(Clock::now()); !due.empty()) {
       lock.unlock();
-      for (auto& stream : due) stream->wake();
+      for (auto& [time, stream] : due) stream->wake();
       lock.lock();
     }
     if (ready_.empty()) return nullptr;
-    const auto at = ready_.begin() + static_cast<ptrdiff_t>(choose(ready_.size()));
-    auto stream = std::move(*at);
-    ready_.erase(at);
-    return stream;
+    return ready_.take(choose(ready_count_--));
   }
 
-  std::mutex mutex_;  // guards ready_, timers_, and what choose() draws from
+  std::mutex mutex_;  // guards the rest, and what choose() draws from
   std::condition_variable work_;
-  std::deque<std::shared_ptr<Stream>> ready_;
+  ReadyList ready_;
+  size_t ready_count_ = 0;
   Timers timers_;
 };
 

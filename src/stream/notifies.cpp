@@ -66,11 +66,11 @@ Result<std::shared_ptr<Notify>> Notifies::find(NotifyId id, bool counting) const
 
 Result<NotifyId> Notifies::create(NotifyUse use) {
   PLAT_ASSIGN(context, streams_.contexts().current());
-  PLAT_TRY(quota_.take(context->device));
-  auto notify =
-      table_.add([&](uint64_t id) { return std::make_shared<Notify>(NotifyId{id}, context->device, use); });
+  PLAT_ASSIGN(notify, quota_.take_for(context->device, [&] {
+    return table_.add(
+        [&](uint64_t id) { return std::make_shared<Notify>(NotifyId{id}, context->device, use); });
+  }));
   if (notify) return notify->id();
-  quota_.give_back(context->device);
   return fail(RuleId::NotifyLimit, "notify", "there are no more notifies in this process");
 }
 

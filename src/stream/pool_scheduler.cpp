@@ -190,7 +190,7 @@ class PoolScheduler final : public Scheduler {
   bool run_next(std::unique_lock<std::mutex>& lock) {
     if (auto due = timers_.take(Clock::now()); !due.empty()) {
       lock.unlock();
-      for (auto& stream : due) stream->wake();
+      for (auto& [time, stream] : due) stream->wake();
       due.clear();
       lock.lock();
       return true;

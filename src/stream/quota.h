@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <type_traits>
 
 #include "base/result.h"
 #include "rules/rules.h"
@@ -37,6 +38,21 @@ class Quota {
   void give_back(int device) {
     std::lock_guard lock(mutex_);
     --used_[device];
+  }
+  // Takes one for what make() returns, and gives it back when that is nothing, or when making it throws.
+  template <class Make>
+  Result<std::invoke_result_t<const Make&>> take_for(int device, const Make& make) {
+    PLAT_TRY(take(device));
+    struct Taken {
+      ~Taken() {
+        if (quota != nullptr) quota->give_back(device);
+      }
+      Quota* quota;
+      int device;
+    } taken{this, device};
+    auto made = make();
+    if (made) taken.quota = nullptr;
+    return made;
   }
   uint32_t left(int device) const {
     std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 // itself: that it is runnable is noted without memory, which may be what has run out. Guarded by its owner.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -27,10 +28,19 @@ class ReadyList {
     last_ = added;
   }
 
-  std::shared_ptr<Stream> pop() {
-    std::shared_ptr<Stream> stream = std::move(first_);
-    first_ = std::move(stream->next_ready_);
-    if (first_ == nullptr) last_ = nullptr;
+  std::shared_ptr<Stream> pop() { return take(0); }
+
+  // The one that stands behind `before` others; there must be so many.
+  std::shared_ptr<Stream> take(size_t before) {
+    std::shared_ptr<Stream>* link = &first_;
+    Stream* previous = nullptr;
+    for (; before > 0; --before) {
+      previous = link->get();
+      link = &previous->next_ready_;
+    }
+    std::shared_ptr<Stream> stream = std::move(*link);
+    *link = std::move(stream->next_ready_);
+    if (*link == nullptr) last_ = previous;
     return stream;
   }
 

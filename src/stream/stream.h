@@ -184,6 +184,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void linger() const;
   Progress step(Item& item);
   Progress try_step(Item& item);
+  Progress look_again();
   void step_host(const HostCall& call);
   Progress step_poll(Poll& poll);
   Progress step_wait(WaitStep& step);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/relax.h"
@@ -23,6 +24,11 @@ bool takes_no_time(const Item& item) {
   return std::holds_alternative<NoStep>(item) || std::holds_alternative<RecordStep>(item) ||
          std::holds_alternative<WaitStep>(item) || std::holds_alternative<NotifyRecordStep>(item) ||
          std::holds_alternative<NotifyWaitStep>(item) || std::holds_alternative<RemoteWaitStep>(item);
+}
+
+bool waits(const Item& item) {
+  return std::holds_alternative<WaitStep>(item) || std::holds_alternative<NotifyWaitStep>(item) ||
+         std::holds_alternative<RemoteWaitStep>(item);
 }
 
 // The streams whose work the calling thread runs, innermost first. More than one when client code in an eager
@@ -125,18 +131,28 @@ void Stream::linger() const {
   }
 }
 
-// Whatever goes wrong inside a step is an error of the stream, and the step is over.
+// Whatever goes wrong inside a step is an error of the stream, and the step is over. But what waits must not
+// be over before its time for want of memory: what is queued behind it would run too early. It looks again.
 Stream::Progress Stream::try_step(Item& item) {
   try {
     return step(item);
   } catch (const abi::__forced_unwind&) {
     throw;  // The thread ends, and nothing may stop that.
+  } catch (const std::bad_alloc&) {
+    if (waits(item)) return look_again();
+    note(Error{RuleId::DeviceInternal, "stream", "out of host memory"});
   } catch (const std::exception& error) {
     note(Error{RuleId::DeviceInternal, "stream", fmt::format("exception: {}", error.what())});
   } catch (...) {
     note(Error{RuleId::DeviceInternal, "stream", "unknown exception"});
   }
   return Progress::Done;
+}
+
+Stream::Progress Stream::look_again() {
+  std::lock_guard lock(mutex_);
+  woken_ = true;
+  return Progress::Wait;
 }
 
 Stream::Progress Stream::step(Item& item) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/relax.h"
@@ -50,17 +51,22 @@ Stream::Progress Stream::step_poll(Poll& poll) {
   }
   if (*result) return Progress::Done;
   poll_pause_ = before == Clock::duration{} ? kPollPauseMin : std::min(before * 2, kPollPauseMax);
-  scheduler_.wake_at(shared_from_this(), Clock::now() + poll_pause_);
+  try {
+    scheduler_.wake_at(shared_from_this(), Clock::now() + poll_pause_);
+  } catch (const std::bad_alloc&) {
+    return look_again();
+  }
   return Progress::Wait;
 }
 
 Stream::Progress Stream::step_wait(WaitStep& step) {
   if (!step.registered && !step.mark->done()) {
-    step.registered = step.mark->add_waiter(shared_from_this());
-    if (step.registered && step.timeout != Clock::duration{}) {
+    // First the timer: who is registered without one would miss the time.
+    if (step.timeout != Clock::duration{}) {
       step.deadline = Clock::now() + step.timeout;
       scheduler_.wake_at(shared_from_this(), step.deadline);
     }
+    step.registered = step.mark->add_waiter(shared_from_this());
   }
   if (!step.mark->done()) {
     if (step.timeout == Clock::duration{} || Clock::now() < step.deadline) return Progress::Wait;
@@ -106,8 +112,9 @@ bool Stream::look_for_a_moment(const Look& look) const {
 bool Stream::is_over(uint32_t timeout_s, Clock::time_point& deadline) {
   if (timeout_s == 0) return false;
   if (deadline == Clock::time_point{}) {
-    deadline = Clock::now() + std::chrono::seconds(timeout_s);
-    scheduler_.wake_at(shared_from_this(), deadline);
+    const auto end = Clock::now() + std::chrono::seconds(timeout_s);
+    scheduler_.wake_at(shared_from_this(), end);
+    deadline = end;
   }
   return Clock::now() >= deadline;
 }

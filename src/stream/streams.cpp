@@ -49,18 +49,22 @@ Streams::~Streams() {
 Result<std::shared_ptr<Context>> Streams::make_context(int device, bool is_default) {
   auto context = contexts_.add(device, is_default);
   if (!context) return fail(RuleId::StreamLimit, "context", "there are no more contexts");
+  struct Unfinished {  // also when there is no memory for the rest
+    ~Unfinished() {
+      if (context != nullptr) contexts.remove(*context);
+    }
+    Contexts& contexts;
+    const Context* context;
+  } unfinished{contexts_, context.get()};
   context->failures->on_failure([this, id = context->id] {
     for (auto& stream : streams_.all()) {
       if (stream->traits().context == id) stream->wake();
     }
   });
   context->failures->on_task_failure(task_failed_);
-  auto stream = make_stream(*context, 0, 0, true);
-  if (!stream) {
-    contexts_.remove(*context);
-    return forward(std::move(stream).error());
-  }
-  context->default_stream = (*stream)->traits().id;
+  PLAT_ASSIGN(stream, make_stream(*context, 0, 0, true));
+  context->default_stream = stream->traits().id;
+  unfinished.context = nullptr;
   return context;
 }
 

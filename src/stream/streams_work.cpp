@@ -27,17 +27,15 @@ Result<Deadline> deadline_of(int32_t timeout_ms) {
 
 Result<std::shared_ptr<Stream>> Streams::make_stream(const Context& context, uint32_t priority,
                                                      uint32_t flags, bool is_default) {
-  PLAT_TRY(quota_.take(context.device));
-  auto stream = streams_.add([&](uint64_t id) {
-    return std::make_shared<Stream>(
-        StreamTraits{StreamId{id}, context.id, context.device, priority, flags, is_default}, *scheduler_,
-        context.failures);
-  });
-  if (!stream) {
-    quota_.give_back(context.device);
-    return fail(RuleId::StreamLimit, "stream", "there are no more streams in this process");
-  }
-  return stream;
+  PLAT_ASSIGN(stream, quota_.take_for(context.device, [&] {
+    return streams_.add([&](uint64_t id) {
+      return std::make_shared<Stream>(
+          StreamTraits{StreamId{id}, context.id, context.device, priority, flags, is_default}, *scheduler_,
+          context.failures);
+    });
+  }));
+  if (stream) return stream;
+  return fail(RuleId::StreamLimit, "stream", "there are no more streams in this process");
 }
 
 Result<StreamId> Streams::create_stream(uint32_t priority, uint32_t flags) {

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "stream/ids.h"
 
@@ -15,19 +14,20 @@ class Stream;
 
 class Timers {
  public:
+  using ByTime = std::multimap<Clock::time_point, std::shared_ptr<Stream>>;
+
   void add(std::shared_ptr<Stream> stream, Clock::time_point time) { due_.emplace(time, std::move(stream)); }
   Deadline next() const { return due_.empty() ? Deadline{} : Deadline{due_.begin()->first}; }
 
-  // Those whose time has come.
-  std::vector<std::shared_ptr<Stream>> take(Clock::time_point now) {
-    std::vector<std::shared_ptr<Stream>> streams;
-    while (!due_.empty() && due_.begin()->first <= now)
-      streams.push_back(std::move(due_.extract(due_.begin()).mapped()));
-    return streams;
+  // Those whose time has come. Needs no memory: a stream that is not woken for want of some would sleep on.
+  ByTime take(Clock::time_point now) {
+    ByTime taken;
+    while (!due_.empty() && due_.begin()->first <= now) taken.insert(taken.end(), due_.extract(due_.begin()));
+    return taken;
   }
 
  private:
-  std::multimap<Clock::time_point, std::shared_ptr<Stream>> due_;
+  ByTime due_;
 };
 
 }  // namespace plat::stream

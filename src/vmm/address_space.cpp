@@ -169,7 +169,7 @@ Result<ReservationId> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignm
   range->from_window = from_window;
   range->huge_page_flag = false;
   range->cross_server = false;
-  range->bank = kNone;
+  range->home = {};
   range->origin = Origin::None;
   range->page_bytes = 0;
   range->mapping_count = 0;

@@ -37,7 +37,7 @@ struct Reservation {
   bool from_window = false;             // the range allocator gave it, and takes it back
   bool huge_page_flag = false;
   bool cross_server = false;  // of all servers alike: takes memory of any place, page size and origin
-  uint32_t bank = kNone;      // fixed by the first mapping, for good
+  Home home;                  // fixed by the first mapping, for good
   Origin origin = Origin::None;
   uint64_t page_bytes = 0;
   uint32_t mapping_count = 0;
@@ -96,13 +96,18 @@ struct alignas(64) Mapping {
   std::atomic<const SubBlocks*> sub_blocks{nullptr};
   mutable std::atomic<int32_t> users{kClosing};  // copies under way; kClosing: not mapped, or being unmapped
   std::atomic<ReservationId> reservation{};
-  std::atomic<HandleIndex> handle{};  // of a Client mapping: index in the physical table
-  device::BlockId block;              // of the ledger
-  uint32_t host_pieces = 0;           // how many pieces are mapped for the host
-  std::atomic<uint16_t> bank{0};
+  std::atomic<HandleIndex> handle{};     // of a Client mapping: index in the physical table
+  device::BlockId block;                 // of the ledger
+  uint32_t host_pieces = 0;              // how many pieces are mapped for the host
+  std::atomic<uint16_t> bank_number{0};  // see bank()
   std::atomic<bool> host_access{false};  // the host was granted access, or owns the memory
   std::atomic<MappingKind> kind{MappingKind::Client};
   mutable std::atomic<uint64_t> life{0};  // and which threads may remember it: see shortcuts.cpp
+
+  device::BankId bank() const { return device::BankId(bank_number.load(std::memory_order_relaxed)); }
+  void set_bank(device::BankId bank) {
+    bank_number.store(static_cast<uint16_t>(bank.value), std::memory_order_relaxed);
+  }
 };
 static_assert(sizeof(Mapping) == 64);
 
@@ -118,17 +123,17 @@ struct PageEntry {
   ReservationId reservation() const { return ReservationId(static_cast<uint32_t>(raw >> 2)); }
   device::PageId page() const { return device::PageId(static_cast<uint32_t>(raw >> 2 & 0xFFFFFF)); }
   MappingId mapping() const { return MappingId(static_cast<uint32_t>(raw >> 26 & 0xFFFFFF)); }
-  uint32_t bank() const { return static_cast<uint32_t>(raw >> 50 & 0x7F); }
+  device::BankId bank() const { return device::BankId(static_cast<uint32_t>(raw >> 50 & 0x7F)); }
 
   static PageEntry reserved(ReservationId reservation) {
     return {uint64_t{reservation.value} << 2 | Reserved};
   }
-  static PageEntry mapped(MappingId mapping, uint32_t bank, device::PageId page) {
-    return {uint64_t{bank} << 50 | uint64_t{mapping.value} << 26 | uint64_t{page.value} << 2 | Mapped};
+  static PageEntry mapped(MappingId mapping, device::BankId bank, device::PageId page) {
+    return {uint64_t{bank.value} << 50 | uint64_t{mapping.value} << 26 | uint64_t{page.value} << 2 | Mapped};
   }
-  // `device` is the one that imported it; `page` counts from the beginning of the import.
-  static PageEntry remote(MappingId mapping, uint32_t device, device::PageId page) {
-    return {mapped(mapping, device, page).raw | Remote};
+  // `bank` is that of the device that imported it; `page` counts from the beginning of the import.
+  static PageEntry remote(MappingId mapping, device::BankId bank, device::PageId page) {
+    return {mapped(mapping, bank, page).raw | Remote};
   }
 };
 

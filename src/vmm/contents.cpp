@@ -28,13 +28,13 @@ std::vector<Vmm::OwnBlock> Vmm::own_blocks() {
     const PageEntry entry = space_.entry(Va{mapping.start.load(std::memory_order_relaxed)});
     const bool live = mapping.size_bytes.load(std::memory_order_relaxed) != 0 &&
                       entry.tag() == PageEntry::Mapped && entry.mapping() == MappingId(index);
-    if (live && entry.bank() < device::kMaxDevices &&
+    if (live && device::is_of_device(entry.bank()) &&
         mapping.kind.load(std::memory_order_relaxed) == MappingKind::Region)
       blocks.insert({entry.bank(), mapping.block});
   }
   handles_.for_each_live([&](HandleIndex, const Physical& physical) {
-    if (!physical.remote && !physical.imported && physical.bank->device_number() < device::kMaxDevices)
-      blocks.insert({physical.bank->device_number(), physical.block});
+    if (!physical.remote && !physical.imported && device::is_of_device(physical.bank->id()))
+      blocks.insert({physical.bank->id(), physical.block});
   });
   return {blocks.begin(), blocks.end()};
 }
@@ -71,22 +71,22 @@ Result<Contents> Contents::save(Vmm& vmm) {
 }
 
 Result<> Contents::restore(Vmm& vmm) const {
-  std::set<uint32_t> banks;
+  std::set<device::BankId> banks;
   for (const Block& block : blocks_) {
     device::Bank& bank = *vmm.node().open_bank(block.bank);
     const device::Ledger::Lock lock(bank.ledger());
     if (bank.ledger().record(block.index).generation != block.generation ||
         !bank.ledger().held_by_me_locked(block.index))
       return fail(RuleId::SnapshotRestore, "pid", "a block of {} on device {} was freed since the backup",
-                  format_bytes(block.pages.size() * kPageBytes), vmm.node().logical_id(block.bank));
+                  format_bytes(block.pages.size() * kPageBytes), vmm.node().logical_id(block.bank.value));
     banks.insert(block.bank);
   }
-  for (const uint32_t number : banks) {
+  for (const device::BankId number : banks) {
     device::Ledger& ledger = vmm.node().open_bank(number)->ledger();
     for (const device::Holder& holder : ledger.holders())
       if (holder.bytes != 0 && holder.pid != ledger.my_slot().pid)
         return fail(RuleId::SnapshotRestore, "pid", "process {} ({}) has {} of device {}", holder.pid,
-                    holder.name, format_bytes(holder.bytes), vmm.node().logical_id(number));
+                    holder.name, format_bytes(holder.bytes), vmm.node().logical_id(number.value));
   }
   // Pages take their memory before the first byte is written.
   for (const Block& block : blocks_)

@@ -26,7 +26,7 @@ class Contents {
     std::unique_ptr<std::byte[]> bytes;  // none: it was never written
   };
   struct Block {
-    uint32_t bank;
+    device::BankId bank;
     device::BlockId index;  // of the bank's ledger
     uint32_t generation;    // of that place
     std::vector<Page> pages;

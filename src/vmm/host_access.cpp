@@ -95,11 +95,11 @@ void explain_place(const Vmm& vmm, const Reservation& range, uint64_t address) {
     return;
   }
   // Clients know a device by its logical number. A hidden one has none.
-  const int32_t logical = vmm.node().logical_id(entry.bank());
+  const int32_t logical = vmm.node().logical_id(entry.bank().value);
   if (logical >= 0)
     line.text(" on device ").number(static_cast<uint64_t>(logical));
   else
-    line.text(" on device ").number(entry.bank()).text(" of the machine, which is hidden here");
+    line.text(" on device ").number(entry.bank().value).text(" of the machine, which is hidden here");
 }
 
 // The host may touch the page, and the system has none to give.

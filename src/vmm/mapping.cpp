@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mapping, unmapping and access.
+// Mapping and unmapping.
 #include <cerrno>
 #include <cstring>
 
@@ -18,9 +18,9 @@ using core::kPageBytes;
 using device::kHostBank;
 
 namespace {
-std::string bank_name(uint32_t bank) {
-  if ((bank & kElsewhere) != 0) return fmt::format("other servers by way of device {}", bank & ~kElsewhere);
-  return bank == kHostBank ? "the host" : fmt::format("device {}", bank);
+std::string name_of(Home home) {
+  if (home.elsewhere) return fmt::format("other servers by way of device {}", home.bank.value);
+  return home.bank == kHostBank ? "the host" : fmt::format("device {}", home.bank.value);
 }
 }  // namespace
 
@@ -60,10 +60,10 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
   if (range->page_bytes != 0 && range->page_bytes != page_bytes)
     return fail(RuleId::MapPageType, "handle", "the reservation at {:#x} has pages of {}, the handle of {}",
                 range_start, format_bytes(range->page_bytes), format_bytes(page_bytes));
-  const uint32_t bank = home_of(physical);
-  if (range->bank != kNone && range->bank != bank)
+  const Home home = home_of(physical);
+  if (range->home != Home{} && range->home != home)
     return fail(RuleId::MapTwoDevices, "handle", "the reservation at {:#x} is bound to {}, the handle to {}",
-                range_start, bank_name(range->bank), bank_name(bank));
+                range_start, name_of(range->home), name_of(home));
   const Origin origin = physical.imported ? Origin::Imported : Origin::Own;
   PLAT_TRY(report::check_soft(
       range->origin == Origin::None || range->origin == origin, RuleId::MapMixedOrigin, "handle",
@@ -105,7 +105,7 @@ Result<Vmm::Target> Vmm::check_map(Va start, uint64_t size_bytes, const Physical
   physical.references += 1;
   physical.map_references += 1;
   if (target.range->cross_server) return {};
-  target.range->bank = home_of(physical);
+  target.range->home = home_of(physical);
   target.range->origin = physical.imported ? Origin::Imported : Origin::Own;
   target.range->page_bytes = physical.page_bytes;
   return {};
@@ -122,14 +122,14 @@ Result<MappingId> Vmm::new_mapping() {
 Result<MappingId> Vmm::install(const NewMapping& wanted) {
   PLAT_ASSIGN(id, new_mapping());
   Mapping* mapping = space_.mapping(id);
-  const uint32_t number = wanted.bank.device_number();
+  const device::BankId number = wanted.bank.id();
   const bool on_host = number == kHostBank;
-  const uint64_t devices = wanted.granted | (on_host ? 0 : uint64_t{1} << number);
+  const uint64_t devices = wanted.granted | (on_host ? 0 : uint64_t{1} << number.value);
   mapping->start.store(wanted.start.value, std::memory_order_relaxed);
   mapping->size_bytes.store(wanted.size_bytes, std::memory_order_relaxed);
   mapping->device_access.store(wanted.grant_owner ? devices : 0, std::memory_order_relaxed);
   mapping->host_access.store(wanted.grant_owner && on_host, std::memory_order_relaxed);
-  mapping->bank.store(static_cast<uint16_t>(number), std::memory_order_relaxed);
+  mapping->set_bank(number);
   mapping->sub_blocks.store(wanted.sub_blocks, std::memory_order_relaxed);
   mapping->kind.store(wanted.kind, std::memory_order_relaxed);
   mapping->reservation.store(wanted.reservation, std::memory_order_relaxed);
@@ -167,7 +167,7 @@ Result<> Vmm::install_remote(Va start, uint64_t size_bytes, ReservationId reserv
   mapping.size_bytes.store(size_bytes, std::memory_order_relaxed);
   mapping.device_access.store(grant_owner ? uint64_t{1} << device : 0, std::memory_order_relaxed);
   mapping.host_access.store(false, std::memory_order_relaxed);
-  mapping.bank.store(static_cast<uint16_t>(device), std::memory_order_relaxed);
+  mapping.set_bank(device::BankId(device));
   mapping.sub_blocks.store(nullptr, std::memory_order_relaxed);
   mapping.kind.store(MappingKind::Client, std::memory_order_relaxed);
   mapping.reservation.store(reservation, std::memory_order_relaxed);
@@ -175,8 +175,8 @@ Result<> Vmm::install_remote(Va start, uint64_t size_bytes, ReservationId reserv
   mapping.block = {};
   mapping.host_pieces = 0;
   for (uint64_t at = 0; at < size_bytes; at += kPageBytes)
-    space_.store(start + at,
-                 PageEntry::remote(id, device, device::PageId(static_cast<uint32_t>(at / kPageBytes))));
+    space_.store(start + at, PageEntry::remote(id, device::BankId(device),
+                                               device::PageId(static_cast<uint32_t>(at / kPageBytes))));
   mapping.users.store(0, std::memory_order_release);
   space_.reservation(reservation)->mapping_count += 1;
   return {};
@@ -185,7 +185,7 @@ Result<> Vmm::install_remote(Va start, uint64_t size_bytes, ReservationId reserv
 // Maps the pages at the device address itself, run by run. Memory is taken from the system as the host
 // touches it.
 Result<> Vmm::expose_to_host(Mapping& mapping) {
-  device::Bank* bank = node_.open_bank(mapping.bank.load(std::memory_order_relaxed));
+  device::Bank* bank = node_.open_bank(mapping.bank());
   device::Ledger& ledger = bank->ledger();
   const uint64_t start = mapping.start.load(std::memory_order_relaxed);
   const uint64_t size_bytes = mapping.size_bytes.load(std::memory_order_relaxed);
@@ -289,77 +289,6 @@ Result<> Vmm::unmap(Va start) {
   return drop_reference(handle);
 }
 
-// -- Access
-
-Result<> Vmm::set_access(Va start, uint64_t size_bytes, std::span<const aclrtMemAccessDesc> grants) {
-  uint64_t devices = 0;
-  bool host = false;
-  for (size_t i = 0; i < grants.size(); ++i) {
-    const aclrtMemAccessDesc& grant = grants[i];
-    const auto at = [&](const char* field) { return fmt::format("desc[{}].{}", i, field); };
-    const int flags = static_cast<int>(grant.flags);
-    if (flags == ACL_RT_MEM_ACCESS_FLAGS_NONE || flags == ACL_RT_MEM_ACCESS_FLAGS_READ)
-      return fail(RuleId::AccessFlags, at("flags"), "flags is {}", flags);
-    if (flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE)
-      return fail(RuleId::AccessArguments, at("flags"), "flags is {}", flags);
-    const auto type = static_cast<int>(grant.location.type);
-    const uint32_t id = grant.location.id;
-    if ((type != ACL_MEM_LOCATION_TYPE_HOST && type != ACL_MEM_LOCATION_TYPE_DEVICE) ||
-        (type == ACL_MEM_LOCATION_TYPE_HOST && id != 0) || (type == ACL_MEM_LOCATION_TYPE_DEVICE && id >= 64))
-      return fail(RuleId::AccessLocation, at("location"), "location is type {}, id {}", type, id);
-    const bool already = type == ACL_MEM_LOCATION_TYPE_HOST ? host : (devices >> id & 1) != 0;
-    if (already && report::generation() == rules::Generation::V3)
-      return fail(RuleId::AccessArguments, at("location"), "the same location stands twice in the array");
-    if (type == ACL_MEM_LOCATION_TYPE_HOST) {
-      host = true;
-    } else if (node_.logical_id(id) < 0) {
-      return fail(RuleId::AccessDevice, at("location.id"), "no visible device has the driver's id {}", id);
-    } else {
-      devices |= uint64_t{1} << id;
-    }
-  }
-  const std::lock_guard lock(mutex_);
-  const PageEntry entry = space_.entry(start);
-  Mapping* mapping = entry.has_mapping() ? space_.mapping(entry.mapping()) : nullptr;
-  if (mapping == nullptr || mapping->kind.load(std::memory_order_relaxed) != MappingKind::Client ||
-      mapping->start.load(std::memory_order_relaxed) != start.value ||
-      mapping->size_bytes.load(std::memory_order_relaxed) != size_bytes)
-    return fail(RuleId::AccessRange, "virPtr", "[{:#x}, {:#x}) is not one mapping", start.value,
-                start.value + size_bytes);
-  if (host && entry.tag() == PageEntry::Remote)
-    return fail(RuleId::FabricHost, "desc", "the memory at {:#x} is of server {}", start.value,
-                remote(*mapping).server());
-  const uint32_t owner = mapping->bank.load(std::memory_order_relaxed);
-  const bool host_owned = owner == kHostBank;
-  if (!host_owned && (devices & ~(uint64_t{1} << owner)) != 0 && !node_.product().peer_access)
-    return fail(RuleId::ProductSupport, "desc",
-                "{} has no peer access, and the memory at {:#x} is of device {}", node_.product().soc_name,
-                start.value, node_.logical_id(owner));
-  if (host && host_owned && mapping->host_access.load(std::memory_order_relaxed))
-    return fail(RuleId::AccessHostToHost, "desc", "the memory at {:#x} lies on the host", start.value);
-  if (host && !mapping->host_access.load(std::memory_order_relaxed)) {
-    if (mapping->host_pieces == 0) PLAT_TRY(expose_to_host(*mapping));
-    mapping->host_access.store(true, std::memory_order_release);
-  }
-  mapping->device_access.fetch_or(devices, std::memory_order_acq_rel);
-  return {};
-}
-
-Result<bool> Vmm::has_access(Va va, const aclrtMemLocation& location) {
-  const auto type = static_cast<int>(location.type);
-  if ((type != ACL_MEM_LOCATION_TYPE_HOST && type != ACL_MEM_LOCATION_TYPE_DEVICE) ||
-      (type == ACL_MEM_LOCATION_TYPE_HOST && location.id != 0) ||
-      (type == ACL_MEM_LOCATION_TYPE_DEVICE && location.id >= 64))
-    return fail(RuleId::AccessLocation, "location", "location is type {}, id {}", type, location.id);
-  const std::lock_guard lock(mutex_);
-  const PageEntry entry = space_.entry(va);
-  if (!entry.has_mapping())
-    return fail(RuleId::AccessUnmapped, "virPtr", "nothing is mapped at {:#x}", va.value);
-  const Mapping& mapping = space_.live_mapping(entry.mapping());
-  if (type == ACL_MEM_LOCATION_TYPE_HOST) return mapping.host_access.load(std::memory_order_relaxed);
-  return (mapping.device_access.load(std::memory_order_relaxed) >> location.id & 1) != 0;
-}
-
 Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
   if (!node_.product().cross_server)
     return fail(RuleId::ProductSupport, "linkIdx", "{} has no selectable links", node_.product().soc_name);
@@ -378,58 +307,6 @@ Result<> Vmm::map_selected_link(Va target, uint64_t size_bytes, Va source) {
   const auto mapped = map(target, size_bytes, 0, handle, true);
   const auto freed = free(handle);
   return mapped ? freed : mapped;
-}
-
-// -- Regions of malloc/
-
-Result<Vmm::Region> Vmm::create_region(const RegionRequest& request) {
-  PLAT_ASSIGN(bank, node_.bank(request.bank));
-  const uint64_t pages = request.size_bytes / kPageBytes;
-  PLAT_ASSIGN(block, bank->allocate(pages, request.info));
-  device::HeldBlock held(*bank, block);
-  auto region = map_region(request, block);
-  if (region) held.keep();
-  return region;
-}
-
-Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, device::BlockId block) {
-  PLAT_ASSIGN(bank, node_.bank(request.bank));
-  const std::lock_guard lock(mutex_);
-  PLAT_ASSIGN(reservation, space_.reserve(request.size_bytes, request.alignment, request.expected));
-  Reservation& range = space_.live_reservation(reservation);
-  range.internal = true;
-  range.bank = request.bank;
-  Region region;
-  region.start = Va{range.start.load(std::memory_order_relaxed)};
-  region.size_bytes = request.size_bytes;
-  const auto mapping = install({.start = region.start,
-                                .size_bytes = request.size_bytes,
-                                .reservation = reservation,
-                                .bank = *bank,
-                                .block = block,
-                                .kind = request.kind,
-                                .sub_blocks = request.sub_blocks});
-  if (!mapping) {
-    space_.release(reservation);
-    return forward(mapping.error());
-  }
-  region.mapping = *mapping;
-  return region;
-}
-
-Result<> Vmm::destroy_region(Va start) {
-  Leftover leftover;
-  {
-    const std::lock_guard lock(mutex_);
-    const PageEntry entry = space_.entry(start);
-    const Mapping& mapping = space_.live_mapping(entry.mapping());
-    const ReservationId reservation = mapping.reservation.load(std::memory_order_relaxed);
-    leftover = {node_.open_bank(mapping.bank.load(std::memory_order_relaxed)), mapping.block, nullptr};
-    PLAT_TRY(uninstall(entry.mapping()));
-    space_.release(reservation);
-  }
-  leftover.give_back();
-  return {};
 }
 
 }  // namespace plat::vmm

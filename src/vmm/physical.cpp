@@ -129,7 +129,7 @@ Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& pro
   PhysicalSpec spec;
   if (location == ACL_MEM_LOCATION_TYPE_DEVICE) {
     PLAT_ASSIGN(physical, node.physical_id(prop.location.id, "prop->location.id"));
-    spec.bank = physical;
+    spec.bank = device::BankId(physical);
   } else {
     spec.bank = device::kHostBank;
     const bool known_node =

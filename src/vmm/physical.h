@@ -40,10 +40,8 @@ struct Physical {
   uint32_t link = 0;
 };
 
-// What a reservation is bound to: a bank, or, with this bit, memory of other servers that a device imported.
-inline constexpr uint32_t kElsewhere = 0x100;
-inline uint32_t home_of(const Physical& physical) {
-  return physical.remote ? kElsewhere | physical.remote_device : physical.bank->device_number();
+inline Home home_of(const Physical& physical) {
+  return physical.remote ? Home{device::BankId(physical.remote_device), true} : Home{physical.bank->id()};
 }
 
 class PhysicalTable {
@@ -71,7 +69,7 @@ class PhysicalTable {
 
 // Which bank an allocation comes from and in which pages, or why there can be none.
 struct PhysicalSpec {
-  uint32_t bank = 0;
+  device::BankId bank;
   uint64_t page_bytes = 0;
 };
 Result<PhysicalSpec> resolve(device::Node& node, const aclrtPhysicalMemProp& prop);

@@ -8,7 +8,7 @@
 
 namespace plat::vmm {
 
-std::vector<Va> Vmm::broken_pages(uint32_t bank) {
+std::vector<Va> Vmm::broken_pages(device::BankId bank) {
   const std::lock_guard lock(mutex_);
   std::vector<Va> pages;
   space_.broken().for_each_met([&](Va page) {
@@ -17,7 +17,7 @@ std::vector<Va> Vmm::broken_pages(uint32_t bank) {
   return pages;
 }
 
-Result<> Vmm::repair(uint32_t bank, std::span<const Va> pages) {
+Result<> Vmm::repair(device::BankId bank, std::span<const Va> pages) {
   const std::lock_guard lock(mutex_);
   std::vector<Va> known;
   space_.broken().for_each_met([&](Va page) {
@@ -26,7 +26,7 @@ Result<> Vmm::repair(uint32_t bank, std::span<const Va> pages) {
   for (const Va page : pages)
     if (std::find(known.begin(), known.end(), page) == known.end())
       return fail(RuleId::RepairRange, "memUceInfoArray", "no broken page of device {} starts at {:#x}",
-                  node_.logical_id(bank), page.value);
+                  node_.logical_id(bank.value), page.value);
   device::Bank& memory = *node_.open_bank(bank);
   for (const Va page : pages) {
     const device::PageId number = space_.entry(page).page();

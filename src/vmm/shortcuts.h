@@ -93,6 +93,7 @@ class Shortcuts {
   static uint64_t owner_of(const AddressSpace& space, uint32_t device) {
     return space.serial() << 32 | device;
   }
+  Shortcuts() { latest_ = table_.data(); }  // here, because the table is made after it
   const Shortcut* find(uint64_t who, Va va);
   // Ends the life; how many threads use a tag that is one of those meant.
   template <class IsMeant>
@@ -104,7 +105,7 @@ class Shortcuts {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Shortcuts* own_;
 
   alignas(64) std::atomic<const SubBlocks::Tag*> used_{nullptr};  // of the block, or a life
-  const Shortcut* latest_ = &table_[0];
+  const Shortcut* latest_ = nullptr;
   Shortcuts* next_ = nullptr;
   std::atomic<bool> claimed_{true};
   uint32_t oldest_ = 0;

@@ -4,7 +4,7 @@
 
 namespace plat::vmm {
 
-void Vmm::release_device(uint32_t bank) {
+void Vmm::release_device(device::BankId bank) {
   std::vector<Leftover> leftovers;
   {
     const std::lock_guard lock(mutex_);
@@ -22,7 +22,7 @@ void Vmm::release_device(uint32_t bank) {
       if (uninstall(id)) leftovers.push_back(drop_reference(handle));
     }
     handles_.for_each_live([&](HandleIndex index, Physical& physical) {
-      if ((home_of(physical) & ~kElsewhere) != bank) return;
+      if (home_of(physical).bank != bank) return;
       physical.references = physical.map_references;
       withdraw_number(physical);
       if (physical.references == 0) leftovers.push_back(remove_handle(index));
@@ -31,7 +31,7 @@ void Vmm::release_device(uint32_t bank) {
       const ReservationId id(place);
       const Reservation& range = space_.live_reservation(id);
       if (range.size_bytes.load(std::memory_order_relaxed) != 0 && !range.internal &&
-          (range.bank == bank || range.bank == (bank | kElsewhere)) && range.mapping_count == 0)
+          range.home.bank == bank && range.mapping_count == 0)
         space_.release(id);
     }
   }

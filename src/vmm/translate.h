@@ -41,7 +41,7 @@ class PinnedRange {
 
   // One page's part of the range, found at `at`, which lies inside.
   struct Piece {
-    uint32_t bank = 0;
+    device::BankId bank;
     device::PageId page;
     uint64_t offset = 0;  // inside the page
     uint64_t size_bytes = 0;
@@ -92,8 +92,8 @@ inline void unpin(BlockUsers* users) {
 // change.
 inline bool may_access(const Mapping& mapping, uint32_t device) {
   const uint64_t devices = mapping.device_access.load(std::memory_order_acquire);
-  const uint32_t owner = mapping.bank.load(std::memory_order_relaxed);
-  const bool owner_may = owner != device::kHostBank && (devices >> owner & 1) != 0;
+  const device::BankId owner = mapping.bank();
+  const bool owner_may = owner != device::kHostBank && (devices >> owner.value & 1) != 0;
   const bool device_may = device < device::kMaxDevices && (devices >> device & 1) != 0;
   return owner_may || device_may || mapping.host_access.load(std::memory_order_acquire);
 }
@@ -122,7 +122,7 @@ class PagePin {
   }
 
   explicit operator bool() const { return entry_.tag() == PageEntry::Mapped; }
-  uint32_t bank() const { return entry_.bank(); }
+  device::BankId bank() const { return entry_.bank(); }
   device::PageId page() const { return entry_.page(); }
   const Mapping& mapping() const { return *mapping_; }
   // The block around the range, where the mapping is cut into blocks.

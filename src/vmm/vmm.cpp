@@ -90,9 +90,10 @@ Result<> Vmm::release(Va start) {
 Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemProp& prop) {
   PLAT_ASSIGN(spec, resolve(node_, prop));
   if (spec.bank != kHostBank)
-    PLAT_TRY(report::check_soft(node_.is_open(spec.bank), RuleId::PhysicalDeviceOpen, "prop->location.id",
+    PLAT_TRY(report::check_soft(node_.is_open(spec.bank.value), RuleId::PhysicalDeviceOpen,
+                                "prop->location.id",
                                 "device {} (number {} of the machine) is not open in this process",
-                                prop.location.id, spec.bank));
+                                prop.location.id, spec.bank.value));
   // Giant pages round up under the older driver and must fit under the newer; 2 MiB must fit under both.
   uint64_t size = size_bytes;
   if (spec.page_bytes == kGiantPageBytes && report::generation() == rules::Generation::V2 &&
@@ -106,7 +107,7 @@ Result<PhysicalHandle> Vmm::create(uint64_t size_bytes, const aclrtPhysicalMemPr
   device::BlockInfo info;
   info.attribute = static_cast<uint8_t>(prop.memAttr);
   info.location_type = static_cast<uint8_t>(prop.location.type);
-  info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank;
+  info.location_id = spec.bank == kHostBank ? prop.location.id : spec.bank.value;
   PLAT_ASSIGN(block, bank->allocate(pages, info));
   device::HeldBlock held(*bank, block);
   const std::lock_guard lock(mutex_);

@@ -54,20 +54,20 @@ class Vmm {
 
   // Starts of the pages of a device that are broken and that work has met. Repaired pages lose what was in
   // them: all of `pages`, or none when one of them is not among those.
-  std::vector<Va> broken_pages(uint32_t bank);
-  Result<> repair(uint32_t bank, std::span<const Va> pages);
+  std::vector<Va> broken_pages(device::BankId bank);
+  Result<> repair(device::BankId bank, std::span<const Va> pages);
 
   // Blocks of device memory that this process took itself, mapped or not, each once.
   struct OwnBlock {
-    uint32_t bank;
+    device::BankId bank;
     device::BlockId index;  // of the bank's ledger
     friend auto operator<=>(const OwnBlock&, const OwnBlock&) = default;
   };
   std::vector<OwnBlock> own_blocks();
 
   // Takes down all that clients made on a device (or kHostBank): mappings, physical handles, and the
-  // reservations that are bound to it; those that are bound to nothing with kNone. Regions of malloc/ stay.
-  void release_device(uint32_t bank);
+  // reservations that are bound to it; those that are bound to nothing with none(). Regions of malloc/ stay.
+  void release_device(device::BankId bank);
 
   // Of a mapping of other servers' memory that is pinned.
   const Remote& remote(const Mapping& mapping) const { return *physical_of(mapping).remote; }
@@ -124,7 +124,7 @@ class Vmm {
   struct RegionRequest {
     uint64_t size_bytes = 0;  // whole pages
     uint64_t alignment = 0;   // at least the page size
-    uint32_t bank = 0;
+    device::BankId bank;
     device::BlockInfo info;
     const SubBlocks* sub_blocks = nullptr;
     MappingKind kind = MappingKind::Region;

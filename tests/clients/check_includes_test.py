@@ -96,6 +96,46 @@ def test_every_folder_is_in_the_table(look):
     assert len(gone) == 1 and "there is no attic/" in gone[0]
 
 
+FIRST = """namespace plat::low {
+namespace {
+// A comment with a } and "a quote.
+constexpr const char* kText = "a text with { in it";
+struct Pair {
+  int one, two;
+};
+template <class T, class U = std::pair<T, int>>
+int sum(const Pair& pair, T more) {
+  int local = 1;
+  return pair.one + local;
+}
+std::atomic<bool> begun{false};
+}  // namespace
+static int count(int of) { return of; }
+int told(int of) { return of; }
+}  // namespace plat::low
+"""
+
+
+@pytest.mark.parametrize(
+    "second, said",
+    [
+        ("namespace {\nint kText[3];\n}\n", ["src/low/second.cpp:2: kText stands in first.cpp:4 too"]),
+        ("namespace {\nclass Pair;\n}\n", ["src/low/second.cpp:2: Pair stands in first.cpp:5 too"]),
+        ("namespace {\n\n[[nodiscard]] int sum(const Pair& p, T m) {\n  return 1;\n}\n}\n", ["src/low/second.cpp:3: sum stands in first.cpp:8 too"]),
+        ("namespace {\nvoid begun();\n}\n", ["src/low/second.cpp:2: begun stands in first.cpp:13 too"]),
+        ("namespace {\nint count(int other) {\n  return 2;\n}\n}\n", ["src/low/second.cpp:2: count stands in first.cpp:15 too"]),
+        ("static constexpr int kText = 1;\n", ["src/low/second.cpp:1: kText stands in first.cpp:4 too"]),
+        # Names inside something, with other parameters, of every file, or in a comment.
+        ("namespace {\nstruct Other {\n  int begun;\n};\n}\n", []),
+        ("namespace {\nint sum(const Pair& pair) {\n  const int begun = 1;\n  return begun;\n}\n}\n", []),
+        ("namespace {\nint told = 1;\n// int begun;\n}\n", []),
+    ],
+)
+def test_a_name_that_two_files_have_for_themselves(look, second, said):
+    files = {"src/low/first.cpp": FIRST, "src/low/second.cpp": second, "src/base/third.cpp": second}
+    assert [line.split(" too,")[0] + " too" for line in look(files)] == said
+
+
 def test_this_house_is_in_order():
     assert check_includes.House(SCRIPT.parents[1]).check() == []
 

@@ -4,18 +4,20 @@
 #include <fstream>
 
 #include "fabric/between.h"
+#include "fabric/fake_daemon.h"
 
 namespace plat::test {
 namespace {
 
-std::string said_by(const std::string& arguments) {
+std::string said_by(const std::string& arguments, int* exit_code = nullptr) {
   std::string command = PLAT_COMMAND;
   command.append(" ").append(arguments).append(" 2>&1");
   FILE* const pipe = popen(command.c_str(), "r");
   std::string text;
   char buffer[4096];
   for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, got);
-  pclose(pipe);
+  const int ending = pclose(pipe);
+  if (exit_code != nullptr) *exit_code = WIFEXITED(ending) ? WEXITSTATUS(ending) : -1;
   return text;
 }
 
@@ -48,6 +50,8 @@ TEST(FabricCommand, ShowsWhoHoldsWhatAndHowMuchMoves) {
       EXPECT_TRUE(says("top --once --json --node s1", R"("written_bytes":12582912)"));
       far.drop();
       EXPECT_FALSE(said_by("info --node s0").find("for server") != std::string::npos);
+      EXPECT_EQ(said_by("fabric status --node s1").find("uses memory"), std::string::npos);
+      EXPECT_TRUE(says("fabric status --node s0", "holds nothing: server 1 (node s1), 1 data connection\n"));
       // A daemon that is stopped keeps nobody from looking.
       kill(cluster.daemon(0), SIGSTOP);
       EXPECT_TRUE(says("info --node s0", "does not answer"));
@@ -56,6 +60,93 @@ TEST(FabricCommand, ShowsWhoHoldsWhatAndHowMuchMoves) {
       EXPECT_TRUE(says("fabric status --node s1", "no daemon of node 's1' runs"));
       peer.channel().send(0);
     });
+  });
+}
+
+TEST(FabricCommand, InitTakesNoTableThatMakesNoSense) {
+  in_child([] {
+    const Cluster cluster(0, "64MiB");
+    const std::string keys = cluster.directory() + "/keys", table = cluster.directory() + "/table";
+    const std::string init = "fabric init --keys " + keys + " --table " + table + " ";
+    for (const char* servers : {"0=", "0=here", "0=here:0", "9999=here:1", "x=here:1", "=here:1",
+                                "0=here:1 0=there:1", "0=here:1 1=here:1"}) {
+      int code = -1;
+      const std::string said = said_by(init + servers, &code);
+      EXPECT_EQ(code, 2) << servers << ": " << said;
+      EXPECT_NE(said.find("line "), std::string::npos) << said;
+      EXPECT_FALSE(std::filesystem::exists(table) || std::filesystem::exists(keys)) << servers;
+    }
+    int code = -1;
+    EXPECT_TRUE(says(init + "0=here:1 7=here:2", "ca.crt for all"));
+    EXPECT_TRUE(std::filesystem::exists(keys + "/server-7.key"));
+    const std::string said = said_by(init + "0=here:1", &code);
+    EXPECT_EQ(code, 1);
+    EXPECT_NE(said.find("is there already"), std::string::npos) << said;
+  });
+}
+
+// After an upgrade the daemon of before may still run: it is no use to anybody, and says so.
+TEST(FabricCommand, ADaemonOfAnotherVersionIsNoSuccess) {
+  in_child([] {
+    const Cluster cluster(2, "64MiB", Cluster::Daemons::AreStartedLater);
+    Peer peer([&](Channel& channel) { exporter(cluster, 0, channel, 2_MiB); });
+    aclrtMemFabricHandle fabric = receive_handle(peer.channel());
+    cluster.join(1);
+    cluster.configure(1);
+    const FakeDaemon old(cluster.socket(1), [](int socket, const fabric::Request&) {
+      fabric::Reply reply;
+      reply.version = fabric::kWireVersion + 1;
+      reply.cause = fabric::Cause::Version;
+      fabric::send(socket, reply, "the daemon speaks another version");
+    });
+    for (const char* command : {"fabric start", "fabric status"}) {
+      int code = -1;
+      const std::string said = said_by(command, &code);
+      EXPECT_EQ(code, 1) << said;
+      EXPECT_NE(said.find("is of another version (the daemon speaks another version)"), std::string::npos)
+          << said;
+      EXPECT_NE(said.find("'plat fabric stop' ends it"), std::string::npos) << said;
+      EXPECT_EQ(said.find("runs already"), std::string::npos) << said;
+    }
+    OK(aclrtSetDevice(0));
+    aclrtDrvMemHandle handle = nullptr;
+    EXPECT_EQ(aclrtMemImportFromShareableHandleV2(&fabric, kFabric, 0, &handle), 107017);
+    EXPECT_EQ(std::string(aclGetRecentErrMsg()).find("FABRIC-Version-match"), 0u) << aclGetRecentErrMsg();
+    EXPECT_TRUE(says("fabric stop", "stopped"));
+    peer.channel().send(0);
+  });
+}
+
+// And the daemon says so to a program of another version, though it asks in another length.
+TEST(FabricCommand, AProgramOfAnotherVersionIsToldSo) {
+  in_child([] {
+    const Cluster cluster(1, "64MiB");
+    for (const size_t length : {sizeof(fabric::Request), sizeof(fabric::Request) - 8}) {
+      const os::Fd asking = os::connect_to(cluster.socket(0));
+      fabric::Request request;
+      request.version = fabric::kWireVersion + 1;
+      ASSERT_TRUE(os::send_packet(asking.get(), std::as_bytes(std::span(&request, 1)).first(length), {}, -1));
+      fabric::Reply reply;
+      std::string text;
+      ASSERT_EQ(fabric::receive(asking.get(), reply, text, 60000), fabric::Received::Message) << length;
+      EXPECT_EQ(reply.cause, fabric::Cause::Version);
+      EXPECT_NE(text.find("the daemon speaks version"), std::string::npos) << text;
+    }
+  });
+}
+
+TEST(FabricCommand, AStoppedDaemonIsNoSuccess) {
+  in_child([] {
+    Cluster cluster(1, "64MiB");
+    cluster.join(0);
+    cluster.configure(0);
+    kill(cluster.daemon(0), SIGSTOP);
+    for (const char* command : {"fabric start", "fabric status"}) {
+      int code = -1;
+      const std::string said = said_by(command, &code);
+      EXPECT_EQ(code, 1) << said;
+      EXPECT_NE(said.find("kill -CONT " + std::to_string(cluster.daemon(0))), std::string::npos) << said;
+    }
   });
 }
 

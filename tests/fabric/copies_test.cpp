@@ -2,6 +2,8 @@
 // Memory of another server: import, map, every copy and fill, with contents checked from both sides.
 #include "fabric/between.h"
 
+#include <sys/mman.h>
+
 #include <fstream>
 #include <thread>
 
@@ -135,6 +137,53 @@ TEST(Fabric, ThreadsCopyAtTheSameTime) {
         });
       for (std::thread& thread : threads) thread.join();
       EXPECT_TRUE(agrees(peer, 5));
+    });
+  });
+}
+
+// Copies of every length near those at which pieces are cut, in both directions.
+TEST(Fabric, PiecesOfEveryLength) {
+  in_child([] {
+    between([](Cluster&, Peer& peer, const aclrtMemFabricHandle& fabric) {
+      const Mapped far = import_and_map(fabric);
+      ASSERT_NE(far.va, nullptr);
+      uint32_t seed = 10;
+      for (const size_t whole : {64_KiB, 256_KiB, 320_KiB, 512_KiB, 576_KiB, 1_MiB, 2_MiB, 4_MiB})
+        for (const int more : {-1, 0, 1}) {
+          const size_t size = whole + static_cast<size_t>(more);
+          const auto bytes = noise(size, ++seed);
+          OK(aclrtMemcpy(far.va, size, bytes.data(), size, ACL_MEMCPY_HOST_TO_DEVICE));
+          std::vector<uint8_t> seen(size);
+          OK(aclrtMemcpy(seen.data(), size, far.va, size, ACL_MEMCPY_DEVICE_TO_HOST));
+          EXPECT_TRUE(seen == bytes) << size;
+        }
+      const auto last = noise(kBytes, 2);
+      OK(aclrtMemcpy(far.va, kBytes, last.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE));
+      EXPECT_TRUE(agrees(peer, 2));
+    });
+  });
+}
+
+// A write whose source ends in the middle has come to rest when the call returns, and the next one is as good
+// as any.
+TEST(Fabric, ASourceThatEndsInTheMiddle) {
+  in_child([] {
+    between([](Cluster&, Peer& peer, const aclrtMemFabricHandle& fabric) {
+      const Mapped far = import_and_map(fabric);
+      ASSERT_NE(far.va, nullptr);
+      auto* const source = static_cast<uint8_t*>(
+          mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      const auto bytes = noise(kBytes, 2);
+      memcpy(source, bytes.data(), kBytes);
+      for (const size_t size : {1_MiB, 2_MiB, kBytes})
+        for (const size_t good : {size / 2, size - 4_KiB}) {
+          ASSERT_EQ(mprotect(source + good, size - good, PROT_NONE), 0);
+          EXPECT_NE(aclrtMemcpy(far.va, size, source, size, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+          ASSERT_EQ(mprotect(source, kBytes, PROT_READ), 0);
+          OK(aclrtMemcpy(far.va, size, source, size, ACL_MEMCPY_HOST_TO_DEVICE));
+        }
+      EXPECT_TRUE(agrees(peer, 2));
+      munmap(source, kBytes);
     });
   });
 }

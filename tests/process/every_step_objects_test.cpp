@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fault at every step of the calls that every_step_test.cpp leaves: other allocators, pools, all forms of
 // copies, events and notifies between processes, host functions, imports.
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 
@@ -64,6 +66,12 @@ void end_pool() {
   end_stream();
 }
 aclError take_from_pool() { return aclrtMemPoolMallocAsync(&block, 2_MiB, pool, stream); }
+const uint64_t kThread = static_cast<uint64_t>(pthread_self());
+// A thread that serves one waits for what is due; another is told at once.
+bool serves_a_stream() {
+  EXPECT_NE(aclrtProcessReport(1), ACL_SUCCESS);
+  return std::string(aclGetRecentErrMsg()).find("serves no stream") == std::string::npos;
+}
 int streams_made = 0;
 void count_streams(aclrtStream, aclrtStreamState state, void*) {
   streams_made += state == ACL_RT_STREAM_STATE_CREATE_POST ? 1 : -1;
@@ -282,12 +290,52 @@ const std::vector<Scenario>& scenarios() {
              stream, [](void*) {}, nullptr);
        },
        end_stream},
+      {"aclrtSubscribeReport", make_stream, [] { return aclrtSubscribeReport(kThread, stream); },
+       [] {
+         EXPECT_DONE(aclrtUnSubscribeReport(kThread, stream));
+         EXPECT_FALSE(serves_a_stream()) << "the thread had one stream";
+         end_stream();
+       }},
+      {"aclrtUnSubscribeReport",
+       [] {
+         make_stream();
+         EXPECT_DONE(aclrtSubscribeReport(kThread, stream));
+       },
+       [] { return aclrtUnSubscribeReport(kThread, stream); },
+       [] {
+         EXPECT_FALSE(serves_a_stream());
+         end_stream();
+       }},
+      {"aclrtLaunchCallback",
+       [] {
+         make_stream();
+         EXPECT_DONE(aclrtSubscribeReport(kThread, stream));
+       },
+       [] { return aclrtLaunchCallback([](void*) {}, nullptr, ACL_CALLBACK_NO_BLOCK, stream); },
+       [] {
+         synchronize();
+         EXPECT_DONE(aclrtUnSubscribeReport(kThread, stream));
+         end_stream();
+       }},
       {"aclrtSynchronizeStream", work,
        [] {
          (void)aclrtMemsetAsync(block, 4096, 1, 4096, stream);
          return aclrtSynchronizeStream(stream);
        },
        end_work},
+      {"aclrtSynchronizeStream of work that looks again",
+       [] {
+         make_two_streams();
+         EXPECT_DONE(aclrtMemPoolMallocAsync(&block, 2_MiB, pool, second_stream));
+       },
+       [] {
+         const aclError recorded = aclrtRecordNotify(notify, nullptr);
+         return recorded == ACL_SUCCESS ? aclrtSynchronizeStream(second_stream) : recorded;
+       },
+       [] {
+         EXPECT_DONE(aclrtMemPoolFreeAsync(block, second_stream));
+         end_two_streams();
+       }},
       {"aclrtCreateStreamWithConfig", nothing, [] { return aclrtCreateStreamWithConfig(&stream, 0, 0); },
        end_stream},
       {"aclrtSetDevice of a second device", nothing, [] { return aclrtSetDevice(1); },
@@ -299,12 +347,55 @@ const std::vector<Scenario>& scenarios() {
   return all;
 }
 
-class EveryStepOfObjectsTest : public ::testing::TestWithParam<size_t> {};
+class EveryStepOfObjectsTest : public ::testing::TestWithParam<std::tuple<size_t, Work>> {};
 
-TEST_P(EveryStepOfObjectsTest, ChangesNothingOrEverything) { fail_each_step_alone(scenarios()[GetParam()]); }
+TEST_P(EveryStepOfObjectsTest, ChangesNothingOrEverything) {
+  const auto [scenario, work] = GetParam();
+  fail_each_step_alone(scenarios()[scenario], work);
+}
 
-INSTANTIATE_TEST_SUITE_P(Calls, EveryStepOfObjectsTest, ::testing::Range(size_t{0}, scenarios().size()),
-                         [](const auto& scenario) { return name_of(scenarios()[scenario.param]); });
+INSTANTIATE_TEST_SUITE_P(Calls, EveryStepOfObjectsTest,
+                         ::testing::Combine(::testing::Range(size_t{0}, scenarios().size()),
+                                            ::testing::Values(Work::Elsewhere, Work::Inside)),
+                         [](const auto& made) {
+                           return name_of(scenarios()[std::get<0>(made.param)], std::get<1>(made.param));
+                         });
+
+// No call tells how many notifies there is room for: a process makes as many as it can, and one in which
+// making them failed at every step makes as many.
+uint64_t count_notifies() {
+  std::vector<aclrtNotify> made;
+  for (aclrtNotify one = nullptr; aclrtCreateNotify(&one, 0) == ACL_SUCCESS;) made.push_back(one);
+  for (aclrtNotify one : made) EXPECT_DONE(aclrtDestroyNotify(one));
+  return made.size();
+}
+
+TEST(EveryStep, LosesNoNotify) {
+  const Machine machine;
+  const auto begin = [] {
+    EXPECT_DONE(aclInit(nullptr));
+    EXPECT_DONE(aclrtSetDevice(0));
+  };
+  Peer undisturbed([&](Channel& channel) {
+    begin();
+    channel.send(count_notifies());
+  });
+  Peer disturbed([&](Channel& channel) {
+    begin();
+    uint64_t fails_at = 1;
+    for (bool was_met = true; was_met; ++fails_at) {
+      arm_step(fails_at);
+      const aclError code = aclrtCreateNotify(&notify, 0);
+      was_met = disarm_steps() >= fails_at;
+      if (code == ACL_SUCCESS) end_notify();
+    }
+    EXPECT_GT(fails_at, 2u) << "too few steps to be true";
+    channel.send(count_notifies());
+  });
+  const uint64_t room = undisturbed.channel().receive();
+  EXPECT_GT(room, 100u);
+  EXPECT_EQ(disturbed.channel().receive(), room);
+}
 
 // A call for page-locked memory that fails leaves no hole: the next gets the same place as it would have.
 TEST(EveryStep, LosesNoAddressesOfPageLockedMemory) {
@@ -316,10 +407,10 @@ TEST(EveryStep, LosesNoAddressesOfPageLockedMemory) {
     EXPECT_DONE(aclrtMallocHost(&first, 8192));
     EXPECT_DONE(aclrtFreeHost(first));
     uint64_t fails_at = 1;
-    for (uint64_t steps = fails_at; steps >= fails_at; ++fails_at) {
+    for (bool was_met = true; was_met; ++fails_at) {
       arm_step(fails_at);
       const aclError code = aclrtMallocHost(&block, 8192);
-      steps = disarm_steps();
+      was_met = disarm_steps() >= fails_at;
       SCOPED_TRACE("step " + std::to_string(fails_at) + " (" + failed_step() + ")");
       if (code != ACL_SUCCESS) {
         EXPECT_DONE(aclrtMallocHost(&block, 8192));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/units.h"
+#include "stream/timers.h"
 
 namespace plat::test {
 namespace {
@@ -15,6 +16,7 @@ void* address = nullptr;
 void* block = nullptr;
 aclrtDrvMemHandle handle = nullptr;
 aclrtStream stream = nullptr;
+std::array<aclrtStream, 70> waiting{};
 aclrtEvent event = nullptr;
 aclrtContext context = nullptr;
 uint64_t number = 0;
@@ -149,10 +151,39 @@ const std::vector<Scenario>& scenarios() {
          EXPECT_DONE(aclrtDestroyEvent(event));
          end_stream();
        }},
+      // All of them are runnable at once.
+      {"aclrtRecordEvent that many streams wait for",
+       [] {
+         make_stream();
+         EXPECT_DONE(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC));
+         for (aclrtStream& one : waiting) {
+           EXPECT_DONE(aclrtCreateStream(&one));
+           EXPECT_DONE(aclrtStreamWaitEvent(one, event));
+         }
+       },
+       [] { return aclrtRecordEvent(event, stream); },
+       [] {
+         for (aclrtStream one : waiting) {
+           EXPECT_DONE(aclrtSynchronizeStream(one));
+           EXPECT_DONE(aclrtDestroyStream(one));
+         }
+         EXPECT_DONE(aclrtDestroyEvent(event));
+         end_stream();
+       }},
       {"aclrtCreateContext", nothing, [] { return aclrtCreateContext(&context, 0); },
        [] {
          EXPECT_DONE(aclrtDestroyContext(context));
          EXPECT_DONE(aclrtSetDevice(0));
+       }},
+      // With its last context a device is closed, unless one is left that nobody knows of.
+      {"aclrtCreateContext of another device", nothing, [] { return aclrtCreateContext(&context, 1); },
+       [] {
+         EXPECT_DONE(aclrtDestroyContext(context));
+         EXPECT_DONE(aclrtSetDevice(0));
+         aclrtPhysicalMemProp prop{};
+         prop.memAttr = ACL_HBM_MEM_HUGE;
+         prop.location = {1, ACL_MEM_LOCATION_TYPE_DEVICE};
+         EXPECT_NE(aclrtMallocPhysical(&handle, 2_MiB, &prop, 0), ACL_SUCCESS) << "the device is open";
        }},
       {"aclrtHostRegister", nothing,
        [] {
@@ -163,12 +194,38 @@ const std::vector<Scenario>& scenarios() {
   return all;
 }
 
-class EveryStepTest : public ::testing::TestWithParam<size_t> {};
+class EveryStepTest : public ::testing::TestWithParam<std::tuple<size_t, Work>> {};
 
-TEST_P(EveryStepTest, ChangesNothingOrEverything) { fail_each_step_alone(scenarios()[GetParam()]); }
+TEST_P(EveryStepTest, ChangesNothingOrEverything) {
+  const auto [scenario, work] = GetParam();
+  fail_each_step_alone(scenarios()[scenario], work);
+}
 
-INSTANTIATE_TEST_SUITE_P(Calls, EveryStepTest, ::testing::Range(size_t{0}, scenarios().size()),
-                         [](const auto& scenario) { return name_of(scenarios()[scenario.param]); });
+INSTANTIATE_TEST_SUITE_P(Calls, EveryStepTest,
+                         ::testing::Combine(::testing::Range(size_t{0}, scenarios().size()),
+                                            ::testing::Values(Work::Elsewhere, Work::Inside)),
+                         [](const auto& made) {
+                           return name_of(scenarios()[std::get<0>(made.param)], std::get<1>(made.param));
+                         });
+
+// A stream whose time has come is woken, whatever else there is no memory for.
+TEST(EveryStep, OfTakingTimersNeedsNoMemory) {
+  stream::Timers timers;
+  const auto now = stream::Clock::now();
+  const auto owner = std::make_shared<int>();
+  auto* const some = reinterpret_cast<stream::Stream*>(owner.get());  // never looked at
+  for (int i = 0; i < 40; ++i) timers.add(std::shared_ptr<stream::Stream>(owner, some), now);
+  arm_step(1);
+  size_t taken = 0;
+  try {
+    taken = timers.take(now).size();
+  } catch (const std::bad_alloc&) {
+  }
+  disarm_steps();
+  EXPECT_EQ(taken, 40u);
+  EXPECT_FALSE(timers.next().has_value());
+  EXPECT_EQ(owner.use_count(), 1);
+}
 
 // Opening a device happens once in a process, so each fault has one of its own. Whatever fails, the next
 // process finds the device as it was, and can open it.

@@ -52,7 +52,7 @@ class Supervisor {
 
   ~Supervisor() {
     unlink(board_path_.c_str());
-    unlink(node_->control_path(0).c_str());
+    unlink(node_->control_path(device::BankId(0)).c_str());
     unlink(node_->control_path(device::kHostBank).c_str());
   }
 
@@ -62,7 +62,7 @@ class Supervisor {
     return "kill-" + std::to_string(getpid()) + "-" + std::to_string(now % 1'000'000'000);
   }
 
-  device::Ledger& ledger(uint32_t number = 0) {
+  device::Ledger& ledger(device::BankId number = device::BankId(0)) {
     const auto bank = node_->bank(number);
     EXPECT_TRUE(bank) << bank.error().detail;
     return (*bank)->ledger();

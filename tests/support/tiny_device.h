@@ -41,12 +41,12 @@ struct TinyDevice {
   Result<Va> malloc(uint64_t size, uint32_t policy = ACL_MEM_MALLOC_HUGE_FIRST,
                     malloc::Call call = malloc::Call::Malloc) {
     PLAT_ASSIGN(wanted, malloc::request_for(node.product(), call, size, policy));
-    return heap.allocate(wanted, 0, malloc::kModuleApp,
+    return heap.allocate(wanted, device::BankId(0), malloc::kModuleApp,
                          call == malloc::Call::Media ? malloc::Family::Media : malloc::Family::Device);
   }
   Result<> free(Va va) { return heap.free(va, malloc::Family::Device, "aclrtFree"); }
-  uint64_t free_bytes() { return (*node.bank(0))->ledger().usage().free_bytes; }
-  uint64_t free_huge_bytes() { return (*node.bank(0))->ledger().usage().free_page_bytes; }
+  uint64_t free_bytes() { return (*node.bank(device::BankId(0)))->ledger().usage().free_bytes; }
+  uint64_t free_huge_bytes() { return (*node.bank(device::BankId(0)))->ledger().usage().free_page_bytes; }
 
   device::Node node;
   vmm::Vmm vmm;

@@ -47,7 +47,7 @@ TEST(Mover, NeverWrittenMemoryReadsAsZerosAndTakesNothing) {
   std::vector<uint8_t> back(4_MiB, 0xAA);
   ASSERT_TRUE(tiny.mover.copy(va_of(back.data()), block, back.size(), 0));
   EXPECT_EQ(std::accumulate(back.begin(), back.end(), 0), 0);
-  auto& ledger = (*tiny.node.bank(0))->ledger();
+  auto& ledger = (*tiny.node.bank(device::BankId(0)))->ledger();
   for (uint32_t page = 0; page < ledger.page_count(); ++page)
     EXPECT_EQ(ledger.page(device::PageId(page)).committed.load(), device::PageState::Nothing);
 }

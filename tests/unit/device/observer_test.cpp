@@ -53,7 +53,7 @@ class Observing : public ::testing::Test {
   Observing() {
     std::string pattern = ::testing::TempDir() + "observer-XXXXXX";
     directory_ = mkdtemp(pattern.data());
-    path_ = Node::control_path(directory_, "m", 0);
+    path_ = Node::control_path(directory_, "m", BankId(0));
   }
   ~Observing() override { std::filesystem::remove_all(directory_); }
 
@@ -254,15 +254,15 @@ TEST_F(Observing, FindsMachinesByTheirFiles) {
   const auto machines = find_machines(directory_);
   ASSERT_EQ(machines.size(), 2u);
   EXPECT_EQ(machines[0].node, "a-b");
-  EXPECT_EQ(machines[0].banks, std::vector<uint32_t>{7});
-  EXPECT_EQ(machines[1].banks, (std::vector<uint32_t>{0, 1, kHostBank}));
+  EXPECT_EQ(machines[0].banks, std::vector{BankId(7)});
+  EXPECT_EQ(machines[1].banks, (std::vector{BankId(0), BankId(1), kHostBank}));
   remove_machine(directory_, machines[0], false);
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/a-b-dev7.data"));
 }
 
 TEST_F(Observing, AMachineInUseIsNotRemoved) {
   auto ledger = join();
-  const auto removals = remove_machine(directory_, {"m", {0}}, false);
+  const auto removals = remove_machine(directory_, {"m", {BankId(0)}}, false);
   ASSERT_EQ(removals.size(), 1u);
   EXPECT_TRUE(removals[0].in_use);
   EXPECT_TRUE(std::filesystem::exists(path_));
@@ -272,7 +272,7 @@ TEST_F(Observing, AMachineInUseIsNotRemoved) {
 TEST_F(Observing, WhoJoinsDuringARemovalIsFoundByOthers) {
   std::atomic<bool> done{false};
   std::thread remover([&] {
-    while (!done) remove_machine(directory_, {"m", {0}}, false);
+    while (!done) remove_machine(directory_, {"m", {BankId(0)}}, false);
   });
   for (int i = 0; i < 100; ++i) {
     auto ledger = join();

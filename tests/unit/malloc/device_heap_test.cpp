@@ -109,12 +109,12 @@ TEST(DeviceHeap, MediaMemoryIsNotMixed) {
 TEST(DeviceHeap, CountsUsageByModule) {
   TinyDevice tiny;
   const Va block = tiny.malloc(5000).value();
-  auto entries = tiny.heap.usage(0).entries();
+  auto entries = tiny.heap.usage(device::BankId(0)).entries();
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].name, "APP");
   EXPECT_EQ(entries[0].current_bytes, 8_KiB);
   EXPECT_TRUE(tiny.free(block));
-  entries = tiny.heap.usage(0).entries();
+  entries = tiny.heap.usage(device::BankId(0)).entries();
   EXPECT_EQ(entries[0].current_bytes, 0u);
   EXPECT_EQ(entries[0].peak_bytes, 8_KiB);
 }

@@ -100,6 +100,17 @@ TEST(HostHeap, ManyBlocksTakeFewMappings) {
   EXPECT_LT(mapping_count(), before + 1000);
 }
 
+TEST(HostArena, TakesNoMoreAddressesThanItIsGiven) {
+  setenv("PLAT_LOCKED_ADDRESSES", "64MiB", 1);
+  HostArena arena;
+  EXPECT_FALSE(arena.allocate(64_MiB).has_value());  // the first and the last page are nobody's
+  const auto block = arena.allocate(32_MiB);
+  unsetenv("PLAT_LOCKED_ADDRESSES");
+  ASSERT_TRUE(block.has_value());
+  EXPECT_TRUE(arena.contains(Va{*block}));
+  EXPECT_FALSE(arena.contains(Va{*block + 64_MiB}));
+}
+
 TEST(HostHeap, BlocksAreZeroAndGoneAfterwards) {
   HostHeap heap;
   for (const uint64_t size : {uint64_t{100}, uint64_t{4096}, uint64_t{3_MiB}})

@@ -27,7 +27,7 @@ struct Pools : ::testing::Test {
     ASSERT_TRUE(streams.set_device(0));
     one = streams.create_stream(0, 0).value();
     two = streams.create_stream(0, 0).value();
-    pool = pools.create(0, 16_MiB).value();
+    pool = pools.create(device::BankId(0), 16_MiB).value();
   }
   void TearDown() override {
     gate = true;
@@ -77,7 +77,7 @@ struct Pools : ::testing::Test {
 
 // The device has 64 MiB: what one pool keeps and nobody uses, another may have.
 TEST_F(Pools, AFullDeviceTakesIdleMemoryOfOtherPools) {
-  const uint64_t hoarder = pools.create(0, 64_MiB).value();
+  const uint64_t hoarder = pools.create(device::BankId(0), 64_MiB).value();
   const uint64_t keep = 64_MiB;
   ASSERT_TRUE(pools.set(hoarder, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &keep));
   std::vector<Va> blocks;
@@ -302,10 +302,10 @@ TEST_F(Pools, AFullDeviceTakesBackWhatPoolsHold) {
   const auto whole_device =
       request_for(tiny.node.product(), Call::Align32, 64_MiB, ACL_MEM_MALLOC_HUGE_ONLY).value();
   const auto take = [&](const DeviceHeap::MakeRoom& make_room) {
-    return tiny.heap.allocate(whole_device, 0, kModuleApp, Family::Device, make_room);
+    return tiny.heap.allocate(whole_device, device::BankId(0), kModuleApp, Family::Device, make_room);
   };
   EXPECT_EQ(take(nullptr).error().rule, RuleId::OutOfMemory);
-  EXPECT_TRUE(take([&] { return pools.reclaim(0, streams); }));
+  EXPECT_TRUE(take([&] { return pools.reclaim(device::BankId(0), streams); }));
 }
 
 TEST_F(Pools, DestroyedPoolsKeepTheirLiveBlocks) {

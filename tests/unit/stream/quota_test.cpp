@@ -29,6 +29,17 @@ TEST(Quota, WhatIsGivenBackCanBeTakenAgain) {
   EXPECT_OK(quota.take(3));
 }
 
+TEST(Quota, IsGivenBackWhenNothingIsMade) {
+  Quota quota = make_quota(1);
+  EXPECT_EQ(*quota.take_for(0, [] { return std::shared_ptr<int>(); }), nullptr);
+  EXPECT_EQ(quota.left(0), 1);
+  EXPECT_THROW((void)quota.take_for(0, []() -> std::shared_ptr<int> { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(quota.left(0), 1);
+  EXPECT_NE(*quota.take_for(0, [] { return std::make_shared<int>(); }), nullptr);
+  EXPECT_EQ(quota.left(0), 0);
+}
+
 // The product is known only once a device was opened; what there is by then stays.
 TEST(Quota, ALowerMaximumLeavesNothing) {
   Quota quota = make_quota(8);

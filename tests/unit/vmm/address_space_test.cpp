@@ -80,12 +80,12 @@ TEST(AddressSpace, AgreesWithAListOfReservations) {
 }
 
 // Takes what install() does: the mapping first, then its pages.
-void map(AddressSpace& space, ReservationId reservation, Va start, uint64_t pages, uint16_t bank) {
+void map(AddressSpace& space, ReservationId reservation, Va start, uint64_t pages, device::BankId bank) {
   const MappingId id = space.take_mapping();
   Mapping& mapping = *space.mapping(id);
   mapping.start.store(start.value, std::memory_order_relaxed);
   mapping.size_bytes.store(pages * kPage, std::memory_order_relaxed);
-  mapping.bank.store(bank, std::memory_order_relaxed);
+  mapping.set_bank(bank);
   mapping.reservation.store(reservation, std::memory_order_relaxed);
   for (uint64_t page = 0; page < pages; ++page)
     space.store(start + page * kPage,
@@ -103,10 +103,11 @@ void unmap(AddressSpace& space, ReservationId reservation, Va start) {
 }
 
 TEST(AddressSpace, EntriesKeepWhatIsPutIntoThem) {
-  const PageEntry mapped = PageEntry::mapped(MappingId(0xABCDEF), 64, device::PageId(0xFEDCBA));
+  const PageEntry mapped =
+      PageEntry::mapped(MappingId(0xABCDEF), device::BankId(64), device::PageId(0xFEDCBA));
   EXPECT_EQ(mapped.tag(), PageEntry::Mapped);
   EXPECT_EQ(mapped.mapping().value, 0xABCDEFu);
-  EXPECT_EQ(mapped.bank(), 64u);
+  EXPECT_EQ(mapped.bank().value, 64u);
   EXPECT_EQ(mapped.page().value, 0xFEDCBAu);
   const PageEntry reserved = PageEntry::reserved(ReservationId(16'777'215));
   EXPECT_EQ(reserved.tag(), PageEntry::Reserved);
@@ -138,7 +139,7 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
       if (entry.tag() != PageEntry::Mapped) continue;
       const Mapping* mapping = view.mapping(entry.mapping());
       ASSERT_NE(mapping, nullptr);
-      EXPECT_EQ(entry.bank(), 5u);
+      EXPECT_EQ(entry.bank().value, 5u);
       // The mapping may be another one by now, but never a torn one of this range.
       const uint64_t start = mapping->start.load(std::memory_order_acquire);
       EXPECT_TRUE(start >= base.value && start < base.value + kPages * kPage);
@@ -150,7 +151,7 @@ TEST(AddressSpace, ReadersTakeNoLockWhileAWriterMapsAndUnmaps) {
   // On a busy machine the readers may come late.
   for (int round = 0; round < kRounds || seen == 0; ++round) {
     for (uint64_t page = 0; page < kPages; page += 64)
-      map(*space, fixed, base + page * kPage, 1 + random() % 64, 5);
+      map(*space, fixed, base + page * kPage, 1 + random() % 64, device::BankId(5));
     const ReservationId other = *space->reserve(some_size(random), kPage, Va{0});
     for (uint64_t page = 0; page < kPages; page += 64) unmap(*space, fixed, base + page * kPage);
     space->release(other);

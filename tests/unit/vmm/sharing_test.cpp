@@ -26,7 +26,7 @@ struct Sharing : ::testing::Test {
     });
   }
   Vmm::Import wanted() {
-    return {.bank = *tiny.node.bank(0),
+    return {.bank = *tiny.node.bank(device::BankId(0)),
             .block = block,
             .number = kNumber,
             .reach = 1,
