@@ -7,7 +7,7 @@ PARTS  ?= test test-fabric test-browser soak test-packages tidy test-arm64
 .PHONY: help setup demo test check test-dev test-asan test-tsan test-fabric test-arm64 test-all test-fresh test-browser fuzz soak bench install uninstall wheel deb packages test-packages docs tidy format clean
 
 help:      ## List what can be made
-	@sed -n 's/^\([a-z-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:     ## Install all Debian packages that anything here needs, if they are missing
 	@scripts/setup.sh demo python test tidy bench fuzz fresh fabric
@@ -21,7 +21,7 @@ test:      ## Check the sources, build, and pass all tests, plain and under the 
 	@scripts/setup.sh demo python test
 	@scripts/test.sh
 
-test-dev test-asan test-tsan: test-%: ## Pass the tests of one preset
+test-dev test-asan test-tsan: test-%: ## Pass the tests of one preset; test-asan and test-tsan too
 	@scripts/setup.sh demo python test
 	@scripts/test.sh $*
 
@@ -99,8 +99,8 @@ docs:      ## Write docs/rules from the rule book, and docs/calls.md from the he
 	@build/dev/bin/plat rules --markdown docs/rules
 	@scripts/calls.py build/dev/lib64/libascendcl.so
 
-tidy:      ## Read the sources with clang-tidy; takes some minutes
-	@scripts/setup.sh demo test tidy
+tidy:      ## Compile each header by itself, and read the sources with clang-tidy
+	@scripts/setup.sh demo test tidy fabric
 	@scripts/tidy.sh
 
 format:    ## Format the sources

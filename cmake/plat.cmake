@@ -9,7 +9,11 @@ target_compile_options(plat_fmt PRIVATE -fPIC -g1)
 
 # A developer's debugger wants the paths of the sources; what is installed elsewhere shall not name the place where it was built.
 if(NOT PLAT_TESTS)
-  set(PLAT_PATH_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}=/usr/src/plat -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/plat/build)
+  set(PLAT_PATH_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}=/usr/src/plat)
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR ${CMAKE_BINARY_DIR} inside)
+  if(NOT inside)
+    list(APPEND PLAT_PATH_MAP -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/plat/build)
+  endif()
   target_compile_options(plat_fmt PRIVATE ${PLAT_PATH_MAP})
 endif()
 
@@ -35,6 +39,11 @@ endif()
 
 # Headers that nearly every file includes are parsed once for all of src/ (base/precompiled.h) and once more, with GoogleTest, for the
 # tests. A precompiled header serves only files that are compiled with the same options, hence -fPIC for programs too.
+# Clang notes in one when the headers were last changed, which ccache does not look at: of what it kept, Clang refuses one that was made
+# from the same headers installed again.
+if(CCACHE AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(plat_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
 # plat_precompile(target...): these targets use the precompiled headers of src/.
 function(plat_precompile)
   if(NOT PLAT_PRECOMPILE)

@@ -6,6 +6,7 @@
   - Parts of inspect/ include only the parts that HOUSE says.
   - Headers of the system and of other libraries stand only where SYSTEM says; os/ may include them all.
   - The namespace of a folder is its name.
+  - A name that only one file sees (unnamed namespace, static) stands in one file of a folder: a build compiles several at a time.
   - The README.md of a folder names each of its headers, and no file that is not there.
   - Nothing is allowed that nobody uses: the tables say what is, not what might be.
 
@@ -64,7 +65,7 @@ SYSTEM = {
     "inspect/import": "fmt/format.h nlohmann/json.hpp sqlite3.h zlib.h",
     "inspect/model": "fmt/format.h",
     "inspect/record": "dlfcn.h errno.h execinfo.h fcntl.h link.h pthread.h signal.h stdlib.h sys/mman.h sys/prctl.h "
-                      "sys/resource.h sys/stat.h sys/syscall.h sys/types.h time.h unistd.h x86intrin.h",
+                      "sys/resource.h sys/stat.h sys/syscall.h sys/types.h sys/uio.h time.h unistd.h x86intrin.h",
     "inspect/report": "fmt/format.h",
     "inspect/sqlite": "dlfcn.h pthread.h sqlite3.h stdarg.h stdio.h string.h",
     "inspect/trace": "fcntl.h fmt/format.h sys/stat.h unistd.h",
@@ -97,6 +98,74 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+plat(?:::(\w+))?")
 NAMED = re.compile(r"(?<![\w/.])((?:[a-z]\w*/)*[a-z]\w*\.(?:h|cpp|inc))\b")  # files, in a README.md
 SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cpp", ".in"}
+
+COMMENTS_AND_TEXTS = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'(?!\w)""", re.DOTALL)
+UNNAMED = re.compile(r"^namespace \{", re.MULTILINE)
+STATIC = re.compile(r"^(?=(?:static|constexpr) )", re.MULTILINE)
+TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?) (?:alignas\([^)]*\) )?(\w+)")
+
+
+def blank(match):
+    """As long as what it stands for, so that lines keep their numbers."""
+    return re.sub(r"[^\n]", " ", match.group(0)) if match.group(0)[0] == "/" else '""' + re.sub(r"[^\n]", " ", match.group(0))[2:]
+
+
+def declarations(text, start):
+    """What is declared from `start` on to the end of the scope: (offset, the text up to its body or value)."""
+    depth, head, begin = 0, "", None
+    for at in range(start, len(text)):
+        character = text[at]
+        if depth == 0 and character == "}":
+            return
+        if depth == 0 and character == ";" and head.strip():
+            yield begin, head.strip()
+            head, begin = "", None
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            # The end of a body, or of a value that goes on to a semicolon.
+            if depth == 0 and text[at + 1 : at + 2] in ("\n", "") and head.strip():
+                yield begin, head.strip()
+                head, begin = "", None
+        elif depth == 0 and character != ";":
+            begin = at if begin is None and not character.isspace() else begin
+            head += character
+
+
+def declared(head):
+    """The name that a declaration gives to something, and of a function the types of its parameters, by which others may have the
+    same name; None if it adds to what has one."""
+    head = re.sub(r"\[\[.*?\]\]|\b(?:__attribute__|alignas)\s*\(\(?[^()]*(?:\([^()]*\))?[^()]*\)?\)|^#.*$", "", head, flags=re.MULTILINE)
+    while found := re.match(r"\s*template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>", head):
+        head = head[found.end() :]
+    head = re.split(r"(?<![=!<>])=(?!=)", head)[0].strip() if "operator" not in head else ""
+    if found := TYPE.match(head):
+        return found.group(1), None
+    if found := re.match(r"using (\w+)$", head):
+        return found.group(1), None
+    found = re.search(r"(?<![\w:~])(\w+)\s*(?:\(|(?:\[[^\]]*\])*$)", head)
+    if not found or head.startswith(("using", "friend", "static_assert", "extern", "namespace")):
+        return None
+    if not found.group(0).endswith("("):
+        return found.group(1), None
+    parameters = head[found.end() : head.rindex(")")].split(",") if ")" in head else []
+    return found.group(1), tuple(re.sub(r"(?<=[\w&*> ])\b\w+$", "", " ".join(one.split())).strip() for one in parameters)
+
+
+def own_names(path):
+    """What only this file sees, as declared() says it, and where each stands first."""
+    text = COMMENTS_AND_TEXTS.sub(blank, path.read_text())
+    names = {}
+    for found in UNNAMED.finditer(text):
+        for offset, head in declarations(text, found.end()):
+            names.setdefault(declared(head), offset)
+    for found in STATIC.finditer(text):
+        for offset, head in declarations(text, found.end()):
+            names.setdefault(declared(head), offset)
+            break
+    names.pop(None, None)
+    return {one: text.count("\n", 0, offset) + 1 for one, offset in names.items()}
 
 
 def order(root):
@@ -150,6 +219,18 @@ class House:
             elif found := NAMESPACE.match(line):
                 self.check_namespace(where, below.parts[0], found.group(1) or "")
 
+    def check_own_names(self):
+        seen = {}
+        for path in sorted((self.root / "src").rglob("*.cpp")):
+            room = self.room_of(path.relative_to(self.root / "src"))
+            for (name, parameters), line in own_names(path).items():
+                known = seen.setdefault((room, name), [])
+                for other, other_line, other_parameters in known:
+                    if other != path and (parameters == other_parameters or None in (parameters, other_parameters)):
+                        self.wrong.append(f"{path.relative_to(self.root)}:{line}: {name} stands in {other.name}:{other_line} too, and a "
+                                          "build may compile both files at once")
+                known.append((path, line, parameters))
+
     def check_readme(self, folder):
         """The door of a folder. What stands in its subfolders may be named, and need not be."""
         place = self.root / "src" / folder
@@ -191,6 +272,7 @@ class House:
         for path in sorted((self.root / "src").rglob("*")):
             if path.is_file() and path.suffix in SUFFIXES:
                 self.check_file(path)
+        self.check_own_names()
         for folder in self.order:
             self.check_readme(folder)
         self.check_tables()

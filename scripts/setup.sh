@@ -12,8 +12,11 @@ for purpose in "$@"; do
                        clang clang-format valgrind libsqlite3-dev libcpp-httplib-dev) ;;
     tidy)   packages+=(clang-tidy) ;;
     bench)  packages+=(ccache libbenchmark-dev) ;;
-    fuzz)   packages+=(clang libclang-rt-14-dev) ;;
-    browser) packages+=(chromium) ;;
+    fuzz)   packages+=(clang libclang-rt-14-dev  # and, for the listeners of the fabric daemon:
+                       libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev) ;;
+    browser)
+      packages+=(chromium)
+      command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm) ;; # often here, and not from Debian
     fresh)  packages+=(mmdebstrap git) ;;
     arm64)  packages+=(crossbuild-essential-arm64 qemu-user-static) ;;
     fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev iproute2) ;;
