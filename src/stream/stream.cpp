@@ -98,6 +98,8 @@ template Result<Position> Stream::push(RemoteWaitStep&&);
 std::optional<Error> Stream::take_error() {
   if (failures_->failed()) return failures_->error();
   std::lock_guard lock(mutex_);
+  if (lacked_memory_ && !error_) error_ = Error{RuleId::DeviceInternal, "stream", kNoMemory};
+  lacked_memory_ = false;
   return std::exchange(error_, std::nullopt);
 }
 

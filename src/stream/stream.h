@@ -176,7 +176,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   friend class ReadyList;
   enum class State : uint8_t { Idle, Queued, Running, Parked };
-  enum class Progress : uint8_t { Done, Wait };
+  enum class Progress : uint8_t { Done, Wait, Again };  // Again: it has not even memory to wait with
+  static constexpr const char* kNoMemory = "out of host memory";
 
   void run_briefly();
   bool refill();
@@ -184,7 +185,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void linger() const;
   Progress step(Item& item);
   Progress try_step(Item& item);
-  Progress look_again();
   void step_host(const HostCall& call);
   Progress step_poll(Poll& poll);
   Progress step_wait(WaitStep& step);
@@ -199,6 +199,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void lose(Item& item);
   Progress give_up(Item& item);
   void note(Error error);
+  bool may_look_again();
+  void note_no_memory();
   Result<> check_open() const;
 
   const StreamTraits traits_;
@@ -222,6 +224,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool closed_ = false;
   ItemList<Item> pending_;
   std::optional<Error> error_;
+  bool lacked_memory_ = false;  // for a step, and for an error that says so
   SharedHistory history_;
 
   // Of the running thread alone, handed over with the state.
@@ -229,7 +232,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Position done_ = 0;  // what completed_ says
   ItemList<Item> batch_;
   bool brief_ = false;
-  Clock::duration poll_pause_{};  // grows while nothing happens
+  uint32_t looks_without_memory_ = 0;  // of the item at the head
+  Clock::duration poll_pause_{};       // grows while nothing happens
 
   alignas(64) WaitingRoom waiting_room_;
   std::shared_ptr<Stream> next_ready_;  // the scheduler's, while the stream is queued there

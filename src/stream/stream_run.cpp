@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "base/relax.h"
@@ -19,6 +20,10 @@ namespace {
 
 // How much runs in a thread that has something else to do.
 constexpr size_t kBriefItems = 16;
+
+// How often, and after which pause, a stream looks again that has no memory to wait with: two seconds.
+constexpr uint32_t kLooksWithoutMemory = 1000;
+constexpr auto kPauseWithoutMemory = std::chrono::milliseconds(2);
 
 bool takes_no_time(const Item& item) {
   return std::holds_alternative<NoStep>(item) || std::holds_alternative<RecordStep>(item) ||
@@ -85,10 +90,18 @@ Stream::Turn Stream::run(size_t items_max, Manner manner) {
       turn = Turn::More;
       break;
     }
-    if (try_step(batch_.front()) == Progress::Done) {
+    const Progress progress = try_step(batch_.front());
+    if (progress == Progress::Done) {
       finish_item();
       ++items;
       continue;
+    }
+    if (progress == Progress::Again) [[unlikely]] {
+      if (!brief_) std::this_thread::sleep_for(kPauseWithoutMemory);
+      std::lock_guard lock(mutex_);
+      state_ = State::Queued;
+      turn = Turn::More;
+      break;
     }
     std::lock_guard lock(mutex_);
     if (std::exchange(woken_, false)) continue;
@@ -103,6 +116,7 @@ Stream::Turn Stream::run(size_t items_max, Manner manner) {
 
 void Stream::finish_item() {
   batch_.pop();  // Before it counts as complete: what it held is released by then.
+  looks_without_memory_ = 0;
   completed_.store(++done_);
   waiting_room_.await_no_more();
   waiting_room_.notify();
@@ -131,16 +145,20 @@ void Stream::linger() const {
   }
 }
 
-// Whatever goes wrong inside a step is an error of the stream, and the step is over. But what waits must not
-// be over before its time for want of memory: what is queued behind it would run too early. It looks again.
+// Whatever goes wrong inside a step is an error of the stream, and the step is over. But what waits should
+// not be over before its time for want of memory: what is queued behind it would run too early. It looks
+// again for a while; not for ever, because the thread may be the one that could free some.
 Stream::Progress Stream::try_step(Item& item) {
   try {
     return step(item);
   } catch (const abi::__forced_unwind&) {
     throw;  // The thread ends, and nothing may stop that.
   } catch (const std::bad_alloc&) {
-    if (waits(item)) return look_again();
-    note(Error{RuleId::DeviceInternal, "stream", "out of host memory"});
+    if (waits(item)) {
+      if (may_look_again()) return Progress::Again;
+      skip(item);
+    }
+    note_no_memory();
   } catch (const std::exception& error) {
     note(Error{RuleId::DeviceInternal, "stream", fmt::format("exception: {}", error.what())});
   } catch (...) {
@@ -149,10 +167,16 @@ Stream::Progress Stream::try_step(Item& item) {
   return Progress::Done;
 }
 
-Stream::Progress Stream::look_again() {
-  std::lock_guard lock(mutex_);
-  woken_ = true;
-  return Progress::Wait;
+bool Stream::may_look_again() { return ++looks_without_memory_ < kLooksWithoutMemory; }
+
+// There may be none for a message either.
+void Stream::note_no_memory() {
+  try {
+    note(Error{RuleId::DeviceInternal, "stream", kNoMemory});
+  } catch (const std::bad_alloc&) {
+    std::lock_guard lock(mutex_);
+    lacked_memory_ = true;
+  }
 }
 
 Stream::Progress Stream::step(Item& item) {

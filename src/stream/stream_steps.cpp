@@ -54,7 +54,8 @@ Stream::Progress Stream::step_poll(Poll& poll) {
   try {
     scheduler_.wake_at(shared_from_this(), Clock::now() + poll_pause_);
   } catch (const std::bad_alloc&) {
-    return look_again();
+    if (may_look_again()) return Progress::Again;
+    throw;
   }
   return Progress::Wait;
 }
@@ -62,9 +63,10 @@ Stream::Progress Stream::step_poll(Poll& poll) {
 Stream::Progress Stream::step_wait(WaitStep& step) {
   if (!step.registered && !step.mark->done()) {
     // First the timer: who is registered without one would miss the time.
-    if (step.timeout != Clock::duration{}) {
-      step.deadline = Clock::now() + step.timeout;
-      scheduler_.wake_at(shared_from_this(), step.deadline);
+    if (step.timeout != Clock::duration{} && step.deadline == Clock::time_point{}) {
+      const auto end = Clock::now() + step.timeout;
+      scheduler_.wake_at(shared_from_this(), end);
+      step.deadline = end;
     }
     step.registered = step.mark->add_waiter(shared_from_this());
   }
