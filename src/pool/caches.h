@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Caches: the thread caches of a pool. Each thread that works with the pool keeps small blocks here, on one
-// stack a class for each stream, and what it has too many of goes back to the spans. Threads come and go by
-// themselves; what the pool wants of all of them it asks for by an epoch, which each notices when it passes.
+// stack a class for each stream, and what it has too many of goes to the depot, or back to the spans. Threads
+// come and go by themselves; what the pool wants of all of them it asks for by an epoch, which each notices
+// when it passes.
 #pragma once
 
 #include <atomic>

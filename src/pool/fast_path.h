@@ -29,8 +29,8 @@ struct FastPath {
     return class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail);
   }
   bool holds(const void* address) const {
-    return reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed) <
-           bytes.load(std::memory_order_acquire);
+    const uint64_t end = bytes.load(std::memory_order_acquire);  // set last: the others are, when it is
+    return reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed) < end;
   }
   // The class of the live block that starts at an address that it holds; kClasses when there is none.
   uint32_t class_of_live(const void* address) const {
@@ -57,7 +57,7 @@ struct FastPath {
     return block.address;
   }
   [[gnu::always_inline]] bool push(void* address, plat_stream stream) const {
-    const uint64_t end = bytes.load(std::memory_order_acquire);  // set last: the others are, when it is
+    const uint64_t end = bytes.load(std::memory_order_acquire);  // as in holds()
     const uint64_t offset = reinterpret_cast<uint64_t>(address) - base.load(std::memory_order_relaxed);
     const ReadyCache& ready = ready_cache;
     if (offset >= end || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)

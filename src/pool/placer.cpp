@@ -20,8 +20,8 @@ plat_pool_status Placer::place(const Request& request, void** address) {
 
 bool Placer::place_small_at_once(uint64_t bytes, plat_stream stream, void** address) {
   const FastPath& path = fast_.path();
-  // A closed path has another key: then nothing comes out of the depot either.
-  if (bytes == 0 || path.key.load(std::memory_order_relaxed) != caches_.key() ||
+  // The depot is for blocks of no stream. A closed path has another key: then nothing comes out of it either.
+  if (bytes == 0 || stream != nullptr || path.key.load(std::memory_order_relaxed) != caches_.key() ||
       !caches_.refill(path.class_of(bytes)))
     return false;
   void* const block = path.pop(bytes, stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ThreadCache: what makes a small allocation a pop and its free a push. Each thread keeps, for each pool and
 // stream it works with, a short stack of block addresses per class. A block may be freed by any thread: it
-// goes to the stack of the thread that frees it, and stacks that overflow return most of themselves to the
-// spans in one go, so a producer and a consumer meet once per batch.
+// goes to the stack of the thread that frees it, and stacks that overflow give most of themselves to the
+// depot, or to the spans when that is full, in one go, so a producer and a consumer meet once per batch.
 #pragma once
 
 #include <array>

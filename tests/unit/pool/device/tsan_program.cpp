@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program with ThreadSanitizer in it, over the pool without: `right` hands blocks from thread to thread as
-// programs may, and nothing must be said about it; `wrong` writes to a block in two threads at once.
+// programs may, and nothing must be said about it; `wrong` writes to a block in two threads at once, and
+// `wrong_visitor` to a number, once in a function that the pool calls.
 #include <acl/acl.h>
 #include <plat/pool.h>
 
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -73,16 +74,28 @@ void write_at_once() {
   give(block);
 }
 
+int g_number = 0;
+
+int count_block(void*, const plat_pool_block*) { return ++g_number; }
+
+void count_at_once() {
+  char* const block = take(1000);
+  std::thread other([] { ++g_number; });
+  if (plat_pool_walk(g_pool, count_block, nullptr) != PLAT_POOL_OK) ++g_refused;
+  other.join();
+  give(block);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool wrong = argc > 1 && std::strcmp(argv[1], "wrong") == 0;
+  const std::string_view kind = argc > 1 ? argv[1] : "right";
   if (aclInit(nullptr) != ACL_SUCCESS || aclrtSetDevice(0) != ACL_SUCCESS) return 2;
   plat_pool_options options;
   plat_pool_options_init(&options);
   options.source = PLAT_POOL_SOURCE_HOST;
   if (plat_pool_create(&options, &g_pool) != PLAT_POOL_OK) return 3;
-  wrong ? write_at_once() : hand_around();
+  kind == "wrong" ? write_at_once() : kind == "wrong_visitor" ? count_at_once() : hand_around();
   if (plat_pool_destroy(g_pool) != PLAT_POOL_OK) return 4;
   aclFinalize();
   std::printf("%d refused\n", g_refused.load());
