@@ -78,6 +78,7 @@ int start(const device::Config& config) {
   if (const auto started = fabric::start_daemon(daemon_path(), socket, fabric::kStartMs); !started)
     return bad_news(why_not_started(started.error()));
   const FabricStatus status = ask(config);
+  if (status.is_null()) return bad_news(fmt::format("the daemon ended again; {}.log may say why", socket));
   if (!serves(status)) return bad_news(std::string(trim(fabric_text(status))));
   fmt::print("{}{}", ran ? "It runs already.\n" : "", fabric_text(status));
   return kDone;

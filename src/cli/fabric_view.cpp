@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "base/text.h"
 #include "fabric/message.h"
 
@@ -38,6 +40,9 @@ std::string own_line(const Json& status) {
   if (status.contains("other_version"))
     return fmt::format("fabric daemon: pid {} is of another version ({}); 'plat fabric stop' ends it\n",
                        number_of(status, "pid"), text_of(status, "other_version"));
+  if (status.contains("silent") && !status.contains("pid"))
+    return "fabric daemon: it takes no connections; if it is stopped, 'kill -CONT' and its pid let it go "
+           "on\n";
   if (status.contains("silent"))
     return fmt::format(
         "fabric daemon: pid {0} does not answer; if it is stopped, 'kill -CONT {0}' lets it go on\n",
@@ -77,7 +82,9 @@ std::string remote_use_text(const FabricStatus& status, const std::map<uint32_t,
 }  // namespace
 
 FabricStatus ask_fabric(const std::string& directory, const std::string& node, int timeout_ms) {
-  const os::Fd connection = os::connect_to(fabric::socket_path(directory, node));
+  const os::Fd connection =
+      os::connect_to(fabric::socket_path(directory, node), static_cast<uint32_t>(timeout_ms));
+  if (!connection && errno == EAGAIN) return {{"silent", true}};
   const auto who = connection ? os::peer_of(connection.get()) : std::nullopt;
   if (!who) return nullptr;
   const fabric::Request request;

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "os/memory.h"
 #include "os/process.h"
@@ -51,7 +52,10 @@ Daemon::Channel::~Channel() {
 Result<std::shared_ptr<Daemon>> Daemon::connect(const Where& where, const Deadline& deadline) {
   const os::Uncancelled wait;
   std::shared_ptr<Daemon> made(new Daemon(where));
-  made->socket_ = os::connect_to(where.socket);
+  made->socket_ = os::connect_to(where.socket, deadline.left_ms(kGraceMs));
+  if (!made->socket_ && errno == EAGAIN)
+    return fail(RuleId::FabricSlow, "shareableHandle", "the daemon at {} took no connection in {} ms",
+                where.socket, deadline.length_ms() + kGraceMs);
   if (!made->socket_)
     return fail(RuleId::FabricDaemon, "shareableHandle", "nobody answers at {}: {}", where.socket,
                 std::strerror(errno));
@@ -83,7 +87,7 @@ Error Daemon::silent(uint32_t waited_ms) {
 
 // The session's own connection if nobody asks there; a server that does not answer one thread must not keep
 // the others waiting.
-Result<Reply> Daemon::ask(const Request& request, const Deadline& deadline) {
+Result<Reply> Daemon::ask(Request& request, const Deadline& deadline) {
   std::unique_lock lock(asking_, std::try_to_lock);
   if (!lock) {
     if (os::Fd asker = take_asker(deadline)) {
@@ -94,8 +98,10 @@ Result<Reply> Daemon::ask(const Request& request, const Deadline& deadline) {
         forget(asker.get());
       return reply;
     }
+    // With the grace: who asks before us may just find out that it is silent.
     if (!lock.try_lock_for(std::chrono::milliseconds(deadline.left_ms(kGraceMs))))
-      return forward(silent(deadline.length_ms() + kGraceMs));
+      return fail(RuleId::FabricSlow, "", "other threads have been asking the daemon (pid {}) for {} ms",
+                  pid_, deadline.length_ms() + kGraceMs);
   }
   return ask_at(socket_.get(), request, deadline);
 }
@@ -109,15 +115,15 @@ os::Fd Daemon::take_asker(const Deadline& deadline) {
       return asker;
     }
   }
-  os::Fd asker = os::connect_to(where_.socket);
+  const uint32_t wait_ms = std::min(kGraceMs, deadline.left_ms());
+  os::Fd asker = os::connect_to(where_.socket, wait_ms);
   Request join;
   join.ask = Ask::Join;
   join.session = session_;
   Reply reply;
   std::string text;
   if (!asker || !send(asker.get(), join) ||
-      receive(asker.get(), reply, text, static_cast<int>(std::min(kGraceMs, deadline.left_ms()))) !=
-          Received::Message ||
+      receive(asker.get(), reply, text, static_cast<int>(wait_ms)) != Received::Message ||
       reply.cause != Cause::None)
     return {};
   remember(asker.get());
@@ -129,7 +135,9 @@ void Daemon::give_back(os::Fd asker) {
   idle_askers_.push_back(std::move(asker));
 }
 
-Result<Reply> Daemon::ask_at(int socket, const Request& request, const Deadline& deadline) {
+// The daemon is told what is left of the time now: it is the one that notices first.
+Result<Reply> Daemon::ask_at(int socket, Request& request, const Deadline& deadline) {
+  request.deadline_ms = deadline.left_ms();
   Reply reply;
   std::string text;
   if (!is_alive() && silent_.load(std::memory_order_relaxed))
@@ -141,7 +149,7 @@ Result<Reply> Daemon::ask_at(int socket, const Request& request, const Deadline&
     case Received::End:
       return forward(lost(RuleId::FabricDaemon, "ended before it answered"));
     case Received::Nothing:
-      return forward(silent(wait_ms));
+      return forward(silent(deadline.length_ms() + kGraceMs));
     case Received::Message:
       break;
   }
@@ -156,7 +164,6 @@ Result<Reply> Daemon::import(const Wanted& wanted, const Deadline& deadline) {
   const os::Uncancelled wait;
   Request request;
   request.ask = Ask::Import;
-  request.deadline_ms = deadline.left_ms();
   request.server = wanted.server;
   request.share = wanted.share;
   request.secret = wanted.secret;
@@ -176,7 +183,8 @@ void Daemon::release(uint64_t import) {
 
 Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel(const Deadline& deadline) {
   auto channel = std::make_unique<Channel>();
-  channel->socket = os::connect_to(where_.socket);
+  channel->socket = os::connect_to(where_.socket, deadline.left_ms(kGraceMs));
+  const bool is_silent = !channel->socket && errno == EAGAIN;
   Request hello;
   hello.ask = Ask::Hello;
   hello.session = session_;
@@ -184,7 +192,7 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel(const Deadline& de
   std::string text;
   os::Fd file;
   if (!channel->socket || !send(channel->socket.get(), hello))
-    return forward(lost(RuleId::FabricLost, "has ended"));
+    return forward(lost(RuleId::FabricLost, is_silent ? "takes no connections" : "has ended"));
   remember(channel->socket.get());
   const auto got =
       receive(channel->socket.get(), reply, text, static_cast<int>(deadline.left_ms(kGraceMs)), &file);
@@ -247,6 +255,8 @@ class Daemon::Copy {
     request_.buffer = buffer_at(at);
     request_.offset = offset;
     request_.size_bytes = size_bytes;
+    // What the program's own side took is not the daemon's.
+    if (under_way_ == 0 && std::exchange(asked_before_, true)) deadline_.renew();
     request_.deadline_ms = deadline_.left_ms();
     if (!send(channel_->socket.get(), request_))
       return forward(daemon_.lost(RuleId::FabricLost, "has ended"));
@@ -280,7 +290,7 @@ class Daemon::Copy {
       case Received::Nothing:
         return fail(RuleId::FabricTimeout, "",
                     "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,
-                    wait_ms, doing, request_.import);
+                    deadline_.length_ms() + kGraceMs, doing, request_.import);
       case Received::Message:
         break;
     }
@@ -299,6 +309,7 @@ class Daemon::Copy {
   Request request_;
   std::array<bool, kBuffers> busy_{};
   uint32_t under_way_ = 0;
+  bool asked_before_ = false;
 };
 
 Result<> Daemon::write(uint64_t import, uint64_t offset, uint64_t size_bytes,

@@ -19,7 +19,10 @@ namespace {
 
 constexpr const char* kProgram = "plat-fabricd";
 
-bool answers(const std::string& socket) { return static_cast<bool>(os::connect_to(socket)); }
+constexpr uint32_t kThereMs = 1000;
+
+// One that is stopped, with a full queue, is there too: a second one must not be started beside it.
+bool is_there(const std::string& socket) { return os::connect_to(socket, kThereMs) || errno == EAGAIN; }
 
 template <class... Args>
 auto refused(fmt::format_string<Args...> format, Args&&... args) {
@@ -63,7 +66,7 @@ std::string daemon_beside(const std::string& program) {
 
 Result<> start_daemon(const std::string& program, const std::string& socket, uint32_t deadline_ms) {
   const os::Uncancelled wait;
-  if (answers(socket)) return {};
+  if (is_there(socket)) return {};
   if (!os::file_exists(program))
     return refused(
         "there is no {}: the package plat-fabric has it (a build has it after scripts/setup.sh fabric)",
@@ -73,7 +76,7 @@ Result<> start_daemon(const std::string& program, const std::string& socket, uin
     return refused("directory {}: {}", directory, std::strerror(error));
   const uint64_t end_ns = os::monotonic_nanoseconds() + uint64_t{deadline_ms} * 1000000;
   PLAT_ASSIGN(turn, take_turn(socket, end_ns));
-  if (answers(socket)) return {};
+  if (is_there(socket)) return {};
   const std::string log = socket + ".log";
   // One of libfabric's libraries would take over signal handlers, and half a second for it. What is loaded
   // into the program, such as a recorder, is none of the daemon's.
@@ -81,7 +84,7 @@ Result<> start_daemon(const std::string& program, const std::string& socket, uin
       {program, "serve"}, {{"IPATH_NO_BACKTRACE", "1"}, {"LD_PRELOAD", ""}, {"PLAT_FAULT", ""}}, log);
   if (!daemon) return refused("{}: {}", program, std::strerror(errno));
   while (os::monotonic_nanoseconds() < end_ns) {
-    if (answers(socket)) return {};
+    if (is_there(socket)) return {};
     if (os::has_ended(daemon, 5))
       return did_not_start(trim(visible_lines(os::read_small_file(log).value_or(""))));
   }

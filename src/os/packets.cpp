@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -68,11 +69,20 @@ Fd listen_at(const std::string& path) {
   return made;
 }
 
-Fd connect_to(const std::string& path) {
+Fd connect_to(const std::string& path, uint32_t timeout_ms) {
   sockaddr_un address;
   Fd made = packet_socket();
   if (!made || !address_of(path, address)) return Fd();
-  if (connect(made.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
+  // Where the listener's queue is full, this is how long it waits. Messages are not meant.
+  const auto patience = [&](const timeval& time) {
+    return setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) == 0;
+  };
+  const uint32_t ms = std::max(timeout_ms, 1u);  // none is for ever
+  if (!patience({static_cast<time_t>(ms / 1000), static_cast<suseconds_t>(ms % 1000 * 1000)})) return Fd();
+  int connected = 0;
+  do connected = connect(made.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  while (connected != 0 && errno == EINTR);
+  if (connected != 0 || !patience({})) return Fd();
   return move_high(std::move(made));
 }
 

@@ -12,10 +12,12 @@
 
 namespace plat::os {
 
-// A socket of this user's alone at the path, or one that is connected to it; empty and errno on failure. What
-// lies at the path is removed first.
+// A socket of this user's alone at the path; empty and errno on failure. What lies at the path is removed
+// first.
 Fd listen_at(const std::string& path);
-Fd connect_to(const std::string& path);
+// One that is connected to it; empty and errno on failure: EAGAIN when whoever listens there has not taken it
+// by then, with many others waiting too.
+Fd connect_to(const std::string& path, uint32_t timeout_ms);
 
 // Who is at the other end.
 struct SocketPeer {

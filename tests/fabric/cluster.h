@@ -50,13 +50,13 @@ class Cluster {
 
   // Whoever answers at the socket, this test's child or not; 0 is nobody.
   pid_t running(uint32_t server) const {
-    const os::Fd asking = os::connect_to(socket(server));
+    const os::Fd asking = os::connect_to(socket(server), 10000);
     return asking ? os::peer_of(asking.get()).value_or(os::SocketPeer{}).pid : 0;
   }
 
   // Where the daemon listens: for what is said, and for memory.
   std::vector<uint16_t> ports(uint32_t server) const {
-    const os::Fd asking = os::connect_to(socket(server));
+    const os::Fd asking = os::connect_to(socket(server), 10000);
     fabric::Reply reply;
     std::string text;
     fabric::send(asking.get(), fabric::Request{});
@@ -111,7 +111,7 @@ class Cluster {
       _exit(127);
     }
     daemons_[server] = child;
-    while (!os::connect_to(socket(server))) {
+    while (!os::connect_to(socket(server), 10000)) {
       if (waitpid(child, nullptr, WNOHANG) == child) give_up("did not start");
       os::sleep_microseconds(2000);
     }

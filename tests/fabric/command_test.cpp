@@ -122,7 +122,7 @@ TEST(FabricCommand, AProgramOfAnotherVersionIsToldSo) {
   in_child([] {
     const Cluster cluster(1, "64MiB");
     for (const size_t length : {sizeof(fabric::Request), sizeof(fabric::Request) - 8}) {
-      const os::Fd asking = os::connect_to(cluster.socket(0));
+      const os::Fd asking = os::connect_to(cluster.socket(0), 10000);
       fabric::Request request;
       request.version = fabric::kWireVersion + 1;
       ASSERT_TRUE(os::send_packet(asking.get(), std::as_bytes(std::span(&request, 1)).first(length), {}, -1));

@@ -108,5 +108,25 @@ TEST(FabricDeadlines, ADaemonThatFellSilentCostsEveryThreadOneDeadline) {
   });
 }
 
+// The daemon gives no second connection, so that one thread asks after the other.
+TEST(FabricDeadlines, WhoWaitedForItsTurnTellsTheDaemonWhatIsLeft) {
+  as_importer([](const Cluster& cluster, const aclrtMemFabricHandle& fabric) {
+    const FakeDaemon fake(cluster.socket(1), [](int socket, const fabric::Request& request) {
+      if (request.ask == fabric::Ask::Hello) return greet(socket);
+      fabric::Reply reply;
+      reply.cause = fabric::Cause::Unknown;
+      if (request.ask == fabric::Ask::Import) {
+        os::sleep_microseconds(uint64_t{request.deadline_ms} * 1000);
+        reply.cause = fabric::Cause::Timeout;
+      }
+      fabric::send(socket, reply, "server 0 was silent");
+    });
+    for (const Attempt& attempt : import_twice(fabric)) {
+      EXPECT_EQ(attempt.code, 107017);
+      EXPECT_NE(attempt.said.find("server 0 was silent"), std::string::npos) << attempt.said;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace plat::test

@@ -235,7 +235,7 @@ TEST(FabricDeaths, StrangersAreRefused) {
     if (geteuid() == 0) {
       Peer stranger([&](Channel& channel) {
         ASSERT_EQ(setuid(65534), 0);
-        channel.send(static_cast<bool>(os::connect_to(cluster.socket(0))));
+        channel.send(static_cast<bool>(os::connect_to(cluster.socket(0), 10000)));
       });
       EXPECT_EQ(stranger.channel().receive(), 0u);
     }
@@ -339,7 +339,7 @@ TEST(FabricDeaths, GarbageIsSurvived) {
       };
       // Requests of a program that lost its mind: a session of its own, then anything.
       for (int round = 0; round < 200; ++round) {
-        const os::Fd socket = os::connect_to(cluster.socket(1));
+        const os::Fd socket = os::connect_to(cluster.socket(1), 10000);
         ASSERT_TRUE(socket);
         fabric::Request hello;
         hello.ask = fabric::Ask::Hello;

@@ -24,7 +24,7 @@ class FakeDaemon {
   FakeDaemon(const std::string& path, const Answer& answer) {
     process_ = fork();
     if (process_ == 0) run(path, answer);
-    while (!os::connect_to(path)) os::sleep_microseconds(2000);
+    while (!os::connect_to(path, 1000)) os::sleep_microseconds(2000);
   }
   FakeDaemon(const FakeDaemon&) = delete;
   FakeDaemon& operator=(const FakeDaemon&) = delete;

@@ -82,7 +82,7 @@ TEST(FabricIdentity, TwoDaemonsOfOneIdAreNotBothGuests) {
     cluster.kill_daemon(1);
     SOON(aclrtMemImportFromShareableHandleV2(&wanted, kFabric, 0, &handle) == ACL_SUCCESS);
     EXPECT_EQ(aclrtFreePhysical(handle), ACL_SUCCESS);
-    const os::Fd asking = os::connect_to(fabric::socket_path(cluster.directory(), "t1"));
+    const os::Fd asking = os::connect_to(fabric::socket_path(cluster.directory(), "t1"), 10000);
     if (asking) kill(os::peer_of(asking.get()).value_or(os::SocketPeer{}).pid, SIGKILL);
     rightful.kill_now();
     peer.channel().send(0);

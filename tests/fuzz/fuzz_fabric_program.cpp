@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<os::Fd> connections;
   for (int messages = 0; messages < 32 && !input.empty(); ++messages) {
     const auto what = input.number<uint8_t>();
-    if (connections.empty() || what % 8 == 0) connections.push_back(os::connect_to(listening().path));
+    if (connections.empty() || what % 8 == 0) connections.push_back(os::connect_to(listening().path, 10000));
     const int socket = connections[what / 8 % connections.size()].get();
     if (socket < 0) break;
     if (what % 8 == 1) {  // bytes of any length
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       session = reply.session;
   }
   connections.clear();
-  const os::Fd sane = os::connect_to(listening().path);
+  const os::Fd sane = os::connect_to(listening().path, 10000);
   fabric::Reply reply;
   std::string text;
   require(fabric::send(sane.get(), fabric::Request{}));
