@@ -62,8 +62,16 @@ constexpr std::array kSettings = {
 
 // Variables of ours that are no settings of the device.
 constexpr std::array kOtherVariables = {
-    "PLAT_CONFIG",         "PLAT_CRASH",         "PLAT_MSTX_REMEMBER",     "PLAT_INSPECT_TRACE",
-    "PLAT_INSPECT_STACKS", "PLAT_INSPECT_DEPTH", "PLAT_INSPECT_MAX_BYTES", "PLAT_POOL_TORCH",
+    "PLAT_CONFIG",
+    "PLAT_CRASH",
+    "PLAT_MSTX_REMEMBER",
+    "PLAT_INSPECT_TRACE",
+    "PLAT_INSPECT_STACKS",
+    "PLAT_INSPECT_DEPTH",
+    "PLAT_INSPECT_MAX_BYTES",
+    "PLAT_POOL_TORCH",
+    "PLAT_PAGE_BYTES",
+    "PLAT_LOCKED_ADDRESSES",
 };
 
 std::optional<uint64_t>* find_number(DeviceNumbers& numbers, std::string_view name) {
