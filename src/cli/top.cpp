@@ -212,7 +212,6 @@ int watch(TopOptions& options) {
   if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
   std::unique_ptr<inspect::LiveReport> inside;
   if (!open_inside(options, inside)) return kAskedWrongly;
-  if (live) live->forget_name();
   if (!options.once && !options.json && Screen::is_there())
     return watch_on_screen(options, config, inside.get());
   for (FabricRates rates;;) {

@@ -113,7 +113,6 @@ int view_live(const LiveViewOptions& options) {
     trace = live->path();
   }
   const auto growing = Growing::open(trace, options.filter, problem);
-  if (live) live->forget_name();
   if (!growing) return cannot_show(options.pid, problem);
   const auto server =
       LiveServer::start({live_page, [&] { return growing->packed(); }, [&] { return growing->read_on(); }},

@@ -109,6 +109,14 @@ def maps(program):
         return file.read()
 
 
+def is_asked(program):
+    """Whether somebody asks for a recorder (mstx/board.h): the second word of the page is Asked::Attach."""
+    numbers = f"/proc/{program.pid}/fd"
+    number, = (number for number in os.listdir(numbers) if "plat-mstx-board" in os.readlink(f"{numbers}/{number}"))
+    with open(f"{numbers}/{number}", "rb") as file:
+        return file.read(8)[4:] == b"\1\0\0\0"
+
+
 def test_a_recorder_whose_asker_was_killed_is_let_go(tmp_path):
     with running(PLAT_MSTX_REMEMBER="1") as program:
         recorder = recorded(program, tmp_path / "t")
@@ -141,6 +149,29 @@ def test_a_killed_look_leaves_no_file(tmp_path):
         top = subprocess.Popen([PLAT, "top", "--json", "--pid", str(program.pid), "--wait", "120", "--interval", "100"],
                                stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
         assert top.stdout.readline()
+        end(top, signal.SIGKILL)
+        assert list(tmp_path.iterdir()) == []
+
+
+def state_of(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_a_look_that_is_killed_before_it_saw_its_trace_leaves_no_file(tmp_path):
+    with running(PLAT_MSTX_REMEMBER="1") as program:
+        program.send_signal(signal.SIGSTOP)
+        top = subprocess.Popen([PLAT, "top", "--json", "--pid", str(program.pid), "--wait", "120"], stdout=subprocess.DEVNULL,
+                               env={**os.environ, "TMPDIR": str(tmp_path)})
+        until = time.monotonic() + 120
+        while not is_asked(program):
+            assert time.monotonic() < until and top.poll() is None
+        top.send_signal(signal.SIGSTOP)
+        while state_of(top) != "T":
+            assert time.monotonic() < until
+        program.send_signal(signal.SIGCONT)
+        while str(tmp_path) not in maps(program):  # until it was answered
+            assert time.monotonic() < until
         end(top, signal.SIGKILL)
         assert list(tmp_path.iterdir()) == []
 

@@ -21,9 +21,24 @@ namespace plat::inspect {
 
 namespace {
 
+// In a directory, for who finds it among our open files. Without a name nothing is left of it, whoever is
+// killed, and whenever.
+int create_nameless_file(const char* directory, char (&path)[PATH_MAX + 32]) {
+  std::snprintf(path, sizeof path, "%s", directory);
+  int fd = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
+  // Not every filesystem has such files.
+  std::snprintf(path, sizeof path, "%splat-top-%d.trace", directory, static_cast<int>(getpid()));
+  fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) unlink(path);
+  return fd;
+}
+
 // As given, or with the pid when a process before us has it.
 int create_file(const char* wanted, char (&path)[PATH_MAX + 32]) {
   const int pid = static_cast<int>(getpid());
+  if (const size_t length = std::strlen(wanted); length != 0 && wanted[length - 1] == '/')
+    return create_nameless_file(wanted, path);
   if (*wanted == '\0') {
     std::snprintf(path, sizeof path, "plat-%d.trace", pid);
   } else {
