@@ -104,7 +104,8 @@ def table(sums: dict) -> str:
     rows = [("campaign", *COUNTS)] + [(name, *(f"{row[key]:,}" for key in COUNTS)) for name, row in sorted(sums.items())]
     rows.append(("all", *(f"{sum(row[key] for row in sums.values()):,}" for key in COUNTS)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))) for row in rows)
+    lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))) for row in rows]
+    return "\n".join(lines + [f"{name}: {row['note']}" for name, row in sorted(sums.items()) if "note" in row])
 
 
 def load(path: pathlib.Path) -> dict:

@@ -201,6 +201,8 @@ class Play {
     const pid_t pid = fork();
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      signal(SIGINT,
+             SIG_DFL);  // ignored where a shell started the campaign in the background, and so by plat
       dup2(ends[1], STDOUT_FILENO);
       dup2(ends[1], STDERR_FILENO);
       execv(arguments[0], arguments.data());
