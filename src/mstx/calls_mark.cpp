@@ -13,7 +13,7 @@ namespace {
 template <class Start>
 mstxRangeId start_range(Ranges& ranges, ReadSection& section, Start&& start) {
   auto range = ranges.make();
-  if (range == nullptr) {
+  if (range.empty()) {
     static std::atomic<bool> said{false};
     if (!said.exchange(true)) warn("{} ranges are open; no more are started until some end", Ranges::kMax);
     return MSTX_INVALID_RANGE_ID;
@@ -23,25 +23,24 @@ mstxRangeId start_range(Ranges& ranges, ReadSection& section, Start&& start) {
   for (Tool* tool : section.tools()) {
     uint64_t id = 0;
     if (!start(*tool, id)) continue;
-    range->parts[tool->slot] = {tool->id, id};
+    range.front().parts[tool->slot] = {tool->id, id};
     ++parts;
     if (id != 0)
       started = id;
     else
       tool->gave_range_zero.store(true, std::memory_order_relaxed);
   }
-  if (started != 0) return ranges.open(std::move(range), parts == 1 ? started : 0);
-  ranges.give_back(std::move(range));
-  return MSTX_INVALID_RANGE_ID;
+  if (started == 0) return MSTX_INVALID_RANGE_ID;
+  return ranges.open(std::move(range), parts == 1 ? started : 0);
 }
 
 // end(tool, id) at every tool that had a part in the range and is still there.
 template <class End>
 void end_range(Ranges& ranges, ReadSection& section, mstxRangeId id, End&& end) {
-  const auto range = id == MSTX_INVALID_RANGE_ID ? nullptr : ranges.close(id);
+  const auto range = ranges.close(id);
   for (Tool* tool : section.tools()) {
-    if (range != nullptr && range->parts[tool->slot].tool == tool->id)
-      end(*tool, range->parts[tool->slot].id);
+    if (!range.empty() && range.front().parts[tool->slot].tool == tool->id)
+      end(*tool, range.front().parts[tool->slot].id);
     // All said 0, and to one that counts from 0 it is a range.
     else if (id == MSTX_INVALID_RANGE_ID && tool->gave_range_zero.load(std::memory_order_relaxed))
       end(*tool, id);
