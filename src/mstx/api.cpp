@@ -1,143 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exported calls. Each: is anybody there, then the broker. Out of memory a call comes to nothing, as if
-// nobody had listened; our own have a code for it.
+// How the exported calls reach those who do not link them.
+//
+// The broker is a tool, too: every image that has mstx built in, ours or not, looks for an InitInjectionMstx
+// when it makes its first call. It finds this one, and its slots get the exported calls. They stay valid for
+// the life of the process, so images may come and go, and the broker need not know them.
 
-#include <new>
-#include <type_traits>
+#include "mstx/board.h"
+#include "mstx/broker_types.h"
 
-#include "mstx/broker.h"
-
-using plat::mstx::Broker;
-using plat::mstx::nobody_hears_of_it;
-using plat::mstx::nobody_listens;
-using plat::mstx::Tools;
+using namespace plat::mstx;
 
 namespace {
 
-template <auto Call, class... Args>
-auto pass(bool in_vain, Args... args) -> std::invoke_result_t<decltype(Call), Broker&, Args...> {
-  using Answer = std::invoke_result_t<decltype(Call), Broker&, Args...>;
-  if (in_vain) return Answer();
-  try {
-    return (Broker::get().*Call)(args...);
-  } catch (const std::bad_alloc&) {
-    return Answer();
-  }
-}
+// Must be what mstx_impl.h says.
+constexpr auto kImageModule = static_cast<mstxFuncModule>(0x504c4149);
 
-template <class Call>
-int answered(Call&& call) {
-  try {
-    return call(Broker::get());
-  } catch (const std::bad_alloc&) {
-    return PLAT_MSTX_NO_MEMORY;
-  }
-}
-
-// Tools come in the order of the environment, so that is looked at before anything is attached by hand.
-template <auto Call, class... Args>
-int ask_tools(Args... args) {
-  nobody_listens();
-  return answered([&](Broker& broker) { return (broker.tools.*Call)(args...); });
-}
-
-template <auto Call, class... Args>
-int ask(Args... args) {
-  if (nobody_listens()) return PLAT_MSTX_NO_LISTENER;
-  return answered([&](Broker& broker) { return (broker.*Call)(args...); });
+// Where an image built with our header sees, without a call, that nobody listens.
+const int* quiet_word() {
+  static_assert(sizeof(g_board.quiet) == sizeof(int));
+  return reinterpret_cast<const int*>(&g_board.quiet);
 }
 
 }  // namespace
 
-extern "C" {
-
-void mstxMarkA(const char* message, aclrtStream stream) {
-  pass<&Broker::mark>(nobody_listens(), message, stream);
-}
-
-mstxRangeId mstxRangeStartA(const char* message, aclrtStream stream) {
-  return pass<&Broker::range_start>(nobody_listens(), message, stream);
-}
-
-void mstxRangeEnd(mstxRangeId id) { pass<&Broker::range_end>(nobody_listens(), id); }
-
-void mstxGetToolId(uint64_t* id) {
-  if (id != nullptr) *id = nobody_listens() ? MSTX_TOOL_INVALID_ID : pass<&Broker::tool_id>(false);
-}
-
-mstxDomainHandle_t mstxDomainCreateA(const char* name) {
-  return pass<&Broker::domain_create>(nobody_hears_of_it(), name);
-}
-
-void mstxDomainDestroy(mstxDomainHandle_t domain) { pass<&Broker::domain_destroy>(nobody_listens(), domain); }
-
-void mstxDomainMarkA(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
-  pass<&Broker::domain_mark>(nobody_listens(), domain, message, stream);
-}
-
-mstxRangeId mstxDomainRangeStartA(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
-  return pass<&Broker::domain_range_start>(nobody_listens(), domain, message, stream);
-}
-
-void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id) {
-  pass<&Broker::domain_range_end>(nobody_listens(), domain, id);
-}
-
-mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, mstxMemHeapDesc_t const* desc) {
-  return pass<&Broker::heap_register>(nobody_hears_of_it(), domain, desc);
-}
-
-void mstxMemHeapUnregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
-  pass<&Broker::heap_unregister>(nobody_listens(), domain, heap);
-}
-
-void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBatch_t const* desc) {
-  pass<&Broker::regions_register>(nobody_hears_of_it(), domain, desc);
-}
-
-void mstxMemRegionsUnregister(mstxDomainHandle_t domain, mstxMemRegionsUnregisterBatch_t const* desc) {
-  pass<&Broker::regions_unregister>(nobody_listens(), domain, desc);
-}
-
-void mstxMemPermissionsAssign(mstxDomainHandle_t domain, mstxMemPermissionsAssignBatch_t const* desc) {
-  pass<&Broker::permissions_assign>(nobody_listens(), domain, desc);
-}
-
-int platMstxAttach(const char* path, platMstxToolId_t* out_id) {
-  return ask_tools<&Tools::attach_path>(path, out_id);
-}
-
-int platMstxAttachFunction(mstxInitInjectionFunc init, const char* name, platMstxToolId_t* out_id) {
-  void* const no_library = nullptr;
-  return ask_tools<&Tools::attach>(init, name, no_library, out_id);
-}
-
-int platMstxDetach(platMstxToolId_t id) { return ask_tools<&Tools::detach>(id); }
-
-int platMstxListTools(platMstxToolInfo_t* tools, uint32_t capacity, uint32_t* out_count) {
-  return ask_tools<&Tools::list>(tools, capacity, out_count);
-}
-
-int platMstxRemember(int on) { return ask_tools<&Tools::remember>(on != 0); }
-
-int platMstxMemHeapName(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, const char* name) {
-  return ask<&Broker::heap_name>(domain, heap, name);
-}
-
-int platMstxMemHeapReset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
-  return ask<&Broker::heap_reset>(domain, heap);
-}
-
-int platMstxMemRegionsName(mstxDomainHandle_t domain, platMstxMemRegionsNameBatch_t const* desc) {
-  return ask<&Broker::regions_name>(domain, desc);
-}
-
-int platMstxMemRegionsResize(mstxDomainHandle_t domain, platMstxMemRegionsResizeBatch_t const* desc) {
-  return ask<&Broker::regions_resize>(domain, desc);
-}
-
-int platMstxMemMarkInitialized(mstxDomainHandle_t domain, platMstxMemInitializedBatch_t const* desc) {
-  return ask<&Broker::mark_initialized>(domain, desc);
+extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table) {
+  if (get_table == nullptr) return MSTX_FAIL;
+  const auto store = [=](mstxFuncModule module, unsigned int id, auto* function) {
+    mstxFuncTable table = nullptr;
+    unsigned int size = 0;
+    if (get_table(module, &table, &size) == MSTX_SUCCESS && id < size && table[id] != nullptr)
+      *table[id] = reinterpret_cast<mstxFuncPointer>(function);
+  };
+  store(MSTX_API_MODULE_CORE, MSTX_API_CORE_MARK_A, mstxMarkA);
+  store(MSTX_API_MODULE_CORE, MSTX_API_CORE_RANGE_START_A, mstxRangeStartA);
+  store(MSTX_API_MODULE_CORE, MSTX_API_CORE_RANGE_END, mstxRangeEnd);
+  store(MSTX_API_MODULE_CORE, MSTX_API_CORE_GET_TOOL_ID, mstxGetToolId);
+  store(MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_CREATE_A, mstxDomainCreateA);
+  store(MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroy);
+  store(MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_MARK_A, mstxDomainMarkA);
+  store(MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_RANGE_START_A, mstxDomainRangeStartA);
+  store(MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_DOMAIN_RANGE_END, mstxDomainRangeEnd);
+  store(MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEMHEAP_REGISTER, mstxMemHeapRegister);
+  store(MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEMHEAP_UNREGISTER, mstxMemHeapUnregister);
+  store(MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_REGIONS_REGISTER, mstxMemRegionsRegister);
+  store(MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregister);
+  store(MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssign);
+  store(kImageModule, 1, quiet_word);
+  return MSTX_SUCCESS;
 }
 
 platMstxBroker_t const* platMstxGetBroker(void) {
@@ -147,5 +56,3 @@ platMstxBroker_t const* platMstxGetBroker(void) {
       platMstxMemRegionsName,   platMstxMemRegionsResize, platMstxMemMarkInitialized};
   return &broker;
 }
-
-}  // extern "C"

@@ -2,100 +2,123 @@
 // Batches that refer to regions: what the four have in common, and what each tool hears of one.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
-#include "mstx/registry.h"
-#include "mstx/scratch.h"
-#include "mstx/sections.h"
+#include "mstx/broker.h"
 
 namespace plat::mstx {
 
-// Of an item: the tool's function that takes a batch of them, where its reference stands, the batch.
-template <class Item>
-struct BatchOf;
+// A batch as clients and tools know it: where its items stand, and the tool's function that takes it.
+template <class Batch_, auto kCount, auto kItems, class Call_>
+struct BatchKind {
+  using Batch = Batch_;
+  using Call = Call_;
+  using Item = std::remove_cvref_t<decltype(*(std::declval<Batch>().*kItems))>;
+  static constexpr bool kSaysItsSize = requires(Batch batch) { batch.structSize; };
 
-template <>
-struct BatchOf<mstxMemRegionRef_t> {
-  using Call = Mem<MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc>;
-  static mstxMemRegionRef_t& ref(mstxMemRegionRef_t& item) { return item; }
-  static mstxMemRegionsUnregisterBatch_t make(std::span<mstxMemRegionRef_t> items) {
-    return {items.size(), items.data()};
+  static mstxMemRegionRef_t& ref(Item& item) {
+    if constexpr (std::is_same_v<Item, mstxMemRegionRef_t>)
+      return item;
+    else
+      return item.region;
   }
-};
-template <>
-struct BatchOf<mstxMemPermissionsAssignRegionsDesc_t> {
-  using Item = mstxMemPermissionsAssignRegionsDesc_t;
-  using Call = Mem<MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc>;
-  static mstxMemRegionRef_t& ref(Item& item) { return item.region; }
-  static mstxMemPermissionsAssignBatch_t make(std::span<Item> items) { return {items.size(), items.data()}; }
-};
-template <>
-struct BatchOf<platMstxMemRegionName_t> {
-  using Item = platMstxMemRegionName_t;
-  using Call = Ext<PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc>;
-  static mstxMemRegionRef_t& ref(Item& item) { return item.region; }
-  static platMstxMemRegionsNameBatch_t make(std::span<Item> items) {
-    for (Item& item : items) item.name = text_or_empty(item.name);
-    return {sizeof(platMstxMemRegionsNameBatch_t), items.size(), items.data()};
+  // The items of a client's batch; none, without an address, if it has no array or is no batch.
+  static std::span<const Item> items_of(const Batch* batch) {
+    if (batch == nullptr) return {};
+    if constexpr (kSaysItsSize)
+      if (batch->structSize < sizeof(Batch)) return {};
+    return {batch->*kItems, batch->*kItems != nullptr ? batch->*kCount : 0};
   }
-};
-template <>
-struct BatchOf<platMstxMemRegionSize_t> {
-  using Item = platMstxMemRegionSize_t;
-  using Call = Ext<PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>;
-  static mstxMemRegionRef_t& ref(Item& item) { return item.region; }
-  static platMstxMemRegionsResizeBatch_t make(std::span<Item> items) {
-    return {sizeof(platMstxMemRegionsResizeBatch_t), items.size(), items.data()};
+  // A batch to one tool, unless it is empty.
+  static void tell_one(const Tool& tool, mstxDomainHandle_t domain, std::span<const Item> items,
+                       std::span<const Handle> /*regions*/ = {}) {
+    if (items.empty()) return;
+    Batch batch{};
+    if constexpr (kSaysItsSize) batch.structSize = sizeof(Batch);
+    batch.*kCount = items.size();
+    batch.*kItems = items.data();
+    tell<Call>(tool, [&](auto call) { call(domain, &batch); });
   }
 };
 
-// A batch to one tool, unless it is empty.
-template <class Item>
-void tell_batch(ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, std::span<Item> items) {
-  if (items.empty()) return;
-  const auto batch = BatchOf<Item>::make(items);
-  tell<typename BatchOf<Item>::Call>(thread, tool, [&](auto call) { call(domain, &batch); });
-}
+using Unregistered =
+    BatchKind<mstxMemRegionsUnregisterBatch_t, &mstxMemRegionsUnregisterBatch_t::refCount,
+              &mstxMemRegionsUnregisterBatch_t::refArray,
+              ToolCall<kMem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc>>;
+using Permissions =
+    BatchKind<mstxMemPermissionsAssignBatch_t, &mstxMemPermissionsAssignBatch_t::regionCount,
+              &mstxMemPermissionsAssignBatch_t::regionDescArray,
+              ToolCall<kMem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc>>;
+using RegionNames = BatchKind<platMstxMemRegionsNameBatch_t, &platMstxMemRegionsNameBatch_t::regionCount,
+                              &platMstxMemRegionsNameBatch_t::regionNameArray,
+                              ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc>>;
+using RegionSizes = BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegionsResizeBatch_t::regionCount,
+                              &platMstxMemRegionsResizeBatch_t::regionSizeArray,
+                              ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>>;
 
-struct Plainly {
-  void operator()(ThreadState& thread, Tool& tool, mstxDomainHandle_t domain, auto items, auto) const {
-    tell_batch(thread, tool, domain, items);
-  }
-};
-
-// What each tool is to hear of a batch: items with the references in its own words, and the regions that they
-// stand for. Filled under the registry lock, told without.
-template <class Item>
-class BatchPerTool {
+// An array that lives for one call, on the stack while it is small. For plain types.
+template <class T>
+class Scratch {
  public:
-  BatchPerTool(size_t count, const ToolSet& tools)
-      : count_(count), items_(count * tools.count), regions_(count * tools.count) {}
-
-  void add(uint32_t tool, Item item, const mstxMemRegionRef_t& ref, Handle region) {
-    BatchOf<Item>::ref(item) = ref;
-    items_[tool * count_ + counts_[tool]] = item;
-    regions_[tool * count_ + counts_[tool]++] = region;
+  explicit Scratch(size_t size) : size_(size) {
+    if (size > inline_.size()) heap_ = std::make_unique<T[]>(size);
   }
-  std::span<Item> items(uint32_t tool) { return {items_.data() + tool * count_, counts_[tool]}; }
-  std::span<Handle> regions(uint32_t tool) { return {regions_.data() + tool * count_, counts_[tool]}; }
+  T* data() { return heap_ ? heap_.get() : inline_.data(); }
+  T& operator[](size_t index) { return data()[index]; }
+  size_t size() const { return size_; }
 
  private:
-  size_t count_;
-  Scratch<Item, 16> items_;
-  Scratch<Handle, 16> regions_;
-  uint32_t counts_[PLAT_MSTX_TOOLS_MAX] = {};
+  size_t size_;
+  std::array<T, 16> inline_{};
+  std::unique_ptr<T[]> heap_;
 };
 
-// A reference by the tool's own name for a region, or by the pointer if it has none; nothing if neither.
-inline std::optional<mstxMemRegionRef_t> ref_to(void* name, const Region& region) {
-  mstxMemRegionRef_t ref{};
-  if (name == nullptr && !region.described) return std::nullopt;
+// A reference by the tool's own name for a region, or by the pointer if it has none. Whether there is either.
+inline bool refer(mstxMemRegionRef_t& ref, void* name, const Region& region) {
   ref.refType = name != nullptr ? MSTX_MEM_REGION_REF_TYPE_HANDLE : MSTX_MEM_REGION_REF_TYPE_POINTER;
   if (name != nullptr)
     ref.handle = static_cast<mstxMemRegionHandle_t>(name);
   else
     ref.pointer = region.range.ptr;
-  return ref;
+  return name != nullptr || region.described;
 }
+
+// What each tool is to hear of a batch: items with the references in its own words, and the regions that they
+// stand for. Filled under the registry lock, told without.
+template <class Kind>
+class BatchPerTool {
+ public:
+  using Item = typename Kind::Item;
+
+  BatchPerTool(size_t count, const ToolSet& tools)
+      : count_(count), tools_(tools), items_(count * tools.count), regions_(count * tools.count) {}
+
+  // To those who know the region, live or gone; to all, where there is none.
+  void add(const Item& item, const Region* region, Handle live, bool in_own_words) {
+    for (uint32_t tool = 0; tool < tools_.count; ++tool) {
+      const size_t place = tool * count_ + counts_[tool];
+      items_[place] = item;
+      regions_[place] = live;
+      if (region != nullptr) {
+        const ToolsName name = region->names.find(*tools_.tools[tool]);
+        if (!name || (in_own_words && !refer(Kind::ref(items_[place]), *name, *region))) continue;
+      }
+      ++counts_[tool];
+    }
+  }
+  std::span<const Item> items(size_t tool) { return {items_.data() + tool * count_, counts_[tool]}; }
+  std::span<const Handle> regions(size_t tool) { return {regions_.data() + tool * count_, counts_[tool]}; }
+
+ private:
+  size_t count_;
+  const ToolSet& tools_;
+  Scratch<Item> items_;
+  Scratch<Handle> regions_;
+  uint32_t counts_[PLAT_MSTX_TOOLS_MAX] = {};
+};
 
 }  // namespace plat::mstx

@@ -12,7 +12,6 @@
 
 #include "base/errno_kept.h"
 #include "base/unsignalled.h"
-#include "mstx/discover.h"
 #include "mstx/log.h"
 #include "mstx/tools.h"
 
@@ -81,7 +80,7 @@ int attach_recorder(Tools& tools) {
   const auto prepare = reinterpret_cast<Prepare>(dlsym(library, "plat_inspect_prepare"));
   if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
   if (prepare(trace, stacks) != 0) return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
-  const int result = tools.attach_library(library, path.c_str(), &g_recorder);
+  const int result = attach_library(tools, library, path.c_str(), &g_recorder);
   if (result != PLAT_MSTX_OK) g_recorder = 0;
   return result;
 }

@@ -3,40 +3,61 @@
 
 #include <pthread.h>
 
-#include <memory>
-
 namespace plat::mstx {
+
+// The registry must not be torn in the child, so forking waits for it.
+Broker::Broker() {
+  pthread_atfork(
+      [] {
+        get().registry_lock.lock();
+        get().tools.before_fork();
+      },
+      [] {
+        get().tools.after_fork(false);
+        get().registry_lock.unlock();
+      },
+      [] {
+        reopen_board();
+        get().tools.after_fork(true);
+        get().ranges.only_this_thread();
+        get().registry_lock.unlock();
+      });
+}
 
 Broker& Broker::get() {
   static Broker* const broker = new Broker;
   return *broker;
 }
 
-Broker::Broker() { pthread_atfork(fork_prepare, fork_parent, fork_child); }
-
-bool Broker::forget_everything() {
-  std::lock_guard lock(registry_lock_);
-  const bool was_empty = registry_.empty();
-  // Made anew in its place: its tables cannot be moved, and an empty one takes no memory that could lack.
-  std::destroy_at(&registry_);
-  std::construct_at(&registry_);
-  return !was_empty;
+ChangeSection::~ChangeSection() {
+  if (lock.owns_lock()) lock.unlock();
+  for (const platMstxNotice_t& notice : notices_)
+    tell_all<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(
+        tools, [&](Tool&, auto call) { call(&notice); });
+  this_thread().changing.leave();
 }
 
-// The registry must not be torn in the child, so forking waits for it.
-void Broker::fork_prepare() {
-  get().registry_lock_.lock();
-  get().tools.before_fork();
+bool ChangeSection::memory_matters() const {
+  if (broker.tools.remembers()) return true;
+  for (const auto& tool : tools)
+    if (tool->functions->hears_memory()) return true;
+  return false;
 }
-void Broker::fork_parent() {
-  get().tools.after_fork(false);
-  get().registry_lock_.unlock();
+
+std::optional<Where> ChangeSection::where(mstxDomainHandle_t domain) {
+  lock.lock();
+  if (domain == nullptr) return Where{};
+  // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
+  const Handle handle = from_client(HandleKind::Domain, domain);
+  if (const Domain* record = registry.domains.known(handle)) return Where{handle, record->dialect};
+  notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, domain);
+  return std::nullopt;
 }
-void Broker::fork_child() {
-  reopen_board();
-  get().tools.after_fork(true);
-  get().ranges_.only_this_thread();
-  get().registry_lock_.unlock();
+
+Handle ChangeSection::heap_of(mstxMemHeapHandle_t heap) {
+  const Handle handle = from_client(HandleKind::Heap, heap);
+  if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
+  return registry.heaps.known(handle) != nullptr ? handle : Handle{};
 }
 
 }  // namespace plat::mstx

@@ -1,128 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // The broker: between the program that calls and the tools that listen.
 //
-// A call either reads (marks and ranges: ReadSection) or changes what lives (everything else: ChangeSection).
-// Tools are called without the registry lock, each at most once on a thread's stack, in the order in which
-// they came.
-//
-// A client gets a handle when a tool took the thing, or when nobody was asked and the broker remembers; where
-// every tool that was asked said NULL the client gets NULL, as it would have from that tool alone.
+// The exported calls stand in calls_*.cpp. Each asks first whether anybody is there. Then it either reads
+// (marks and ranges: ReadSection) or changes what lives (everything else: ChangeSection). Tools are called
+// without the registry lock, each at most once on a thread's stack, in the order in which they came.
 #pragma once
 
+#include <bit>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <vector>
 
-#include "mstx/broker_types.h"
 #include "mstx/ranges.h"
 #include "mstx/registry.h"
 #include "mstx/tools.h"
 
 namespace plat::mstx {
 
-class ChangeSection;
-struct Plainly;
-
-class Broker {
- public:
+struct Broker {
   // Never destroyed: programs call until their last instruction.
   static Broker& get();
 
-  Tools tools{*this};
-
-  void mark(const char* message, aclrtStream stream);
-  mstxRangeId range_start(const char* message, aclrtStream stream);
-  void range_end(mstxRangeId id);
-  uint64_t tool_id();
-
-  mstxDomainHandle_t domain_create(const char* name);
-  void domain_destroy(mstxDomainHandle_t domain);
-  void domain_mark(mstxDomainHandle_t domain, const char* message, aclrtStream stream);
-  mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char* message, aclrtStream stream);
-  void domain_range_end(mstxDomainHandle_t domain, mstxRangeId id);
-
-  mstxMemHeapHandle_t heap_register(mstxDomainHandle_t domain, const mstxMemHeapDesc_t* desc);
-  void heap_unregister(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap);
-  int heap_name(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, const char* name);
-  int heap_reset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap);
-
-  void regions_register(mstxDomainHandle_t domain, const mstxMemRegionsRegisterBatch_t* desc);
-  void regions_unregister(mstxDomainHandle_t domain, const mstxMemRegionsUnregisterBatch_t* desc);
-  void permissions_assign(mstxDomainHandle_t domain, const mstxMemPermissionsAssignBatch_t* desc);
-  int regions_name(mstxDomainHandle_t domain, const platMstxMemRegionsNameBatch_t* desc);
-  int regions_resize(mstxDomainHandle_t domain, const platMstxMemRegionsResizeBatch_t* desc);
-  int mark_initialized(mstxDomainHandle_t domain, const platMstxMemInitializedBatch_t* desc);
-
-  // Tells a newcomer what was there before it. The gate is closed.
-  void tell_everything(Tool& tool);
-  // Whether there was anything.
-  bool forget_everything();
+  Tools tools;
+  std::mutex registry_lock;  // registry; what tools call its domains is read without
+  Registry registry;
+  Ranges ranges;
 
  private:
   Broker();
-
-  // What a client's domain handle means; nothing, and a notice, if it was never given. Under the registry
-  // lock.
-  struct DomainMeaning {
-    Handle domain;
-    bool dialect = false;
-  };
-  std::optional<DomainMeaning> meaning_of(mstxDomainHandle_t domain, ChangeSection& section);
-  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
-  // registry lock.
-  Handle heap_of(mstxMemHeapHandle_t heap, ChangeSection& section);
-  // A heap in the words of each tool.
-  struct HeapWords {
-    DomainMeaning where;
-    Handle handle;
-    std::optional<void*> names[PLAT_MSTX_TOOLS_MAX];  // by slot
-  };
-  std::optional<HeapWords> words_for(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap,
-                                     ChangeSection& section);
-
-  // The way of every batch that refers to regions, from the client to the tools. change(region, item) notes
-  // those that live, under the registry lock; tell_one(thread, tool, its domain, its items, their regions)
-  // may be something else than the plain call.
-  template <class Item, class Change, class TellOne = Plainly>
-  int pass_on(mstxDomainHandle_t domain, const char* call, std::span<const Item> items, Change&& change,
-              TellOne tell_one = {});
-  // What a reference means: the region, live or gone, or a pointer at which none starts.
-  struct Meaning {
-    mstxMemRegionRef_t ref{};
-    const Region* region = nullptr;
-    Handle live;
-    bool is_known = false;  // false: it goes nowhere
-  };
-  Meaning meaning_of(const mstxMemRegionRef_t& ref, DomainMeaning where, size_t index,
-                     ChangeSection& section);
-
-  // The tool's name for a domain, NULL for the global one; nothing if the tool was never told of it.
-  static std::optional<mstxDomainHandle_t> domain_known_to(const Tool& tool, mstxDomainHandle_t domain);
-  // The same where the global domain will do.
-  static mstxDomainHandle_t domain_for(const Tool& tool, Handle domain) {
-    return static_cast<mstxDomainHandle_t>(tool.domains.find(domain).value_or(nullptr));
-  }
-
-  // Each tells a tool and notes its name for the thing. Whether it was told; what it said.
-  bool tell_domain(Tool& tool, const char* name, Handle domain, mstxDomainHandle_t& answer);
-  std::optional<mstxMemHeapHandle_t> tell_heap(Tool& tool, Handle domain, const mstxMemHeapDesc_t& desc,
-                                               Handle heap);
-  bool tell_regions(Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
-                    const Handle* handles);
-  // The same from what the registry remembers, with names and permissions. Regions: of one domain and one
-  // heap, all with a handle or all without.
-  void tell_again(Tool& tool, Handle heap);
-  void tell_again(Tool& tool, std::span<const Handle> regions);
-  // How many of the first regions may be told together.
-  size_t alike(std::span<const Handle> handles);
-
-  static void fork_prepare();
-  static void fork_parent();
-  static void fork_child();
-
-  std::mutex registry_lock_;  // registry_, and the tools' names for what is in it
-  Registry registry_;
-  Ranges ranges_;
 };
 
 inline bool nobody_listens() {
@@ -141,5 +49,150 @@ inline bool nobody_hears_of_it() {
   Broker::get().tools.miss();
   return true;
 }
+
+// call(function) for one tool, if it has the function and is not on this thread's stack already: what a tool
+// itself causes while it is called is not told to it, because it knows, and it would never end.
+template <class Call, class Do>
+bool tell(const Tool& tool, Do&& call) {
+  const auto function = Call::of(tool);
+  struct Inside {
+    uint32_t& tools;
+    const uint32_t before;
+    ~Inside() { tools = before; }
+  } const inside{this_thread().inside_tools, this_thread().inside_tools};
+  if (function == nullptr || (inside.before >> tool.slot & 1) != 0) return false;
+  inside.tools |= 1u << tool.slot;
+  call(function);
+  return true;
+}
+
+// call(tool, function) for all of them.
+template <class Call, class Do>
+void tell_all(const ToolSet& tools, Do&& call) {
+  for (const auto& tool : tools) tell<Call>(*tool, [&](auto function) { call(*tool, function); });
+}
+
+// Tools make strings of what they get.
+inline const char* text_or_empty(const char* text) { return text != nullptr ? text : ""; }
+
+// The tool's name for a domain; NULL for the global one, which will do where it has none.
+inline mstxDomainHandle_t domain_for(const Tool& tool, Handle domain) {
+  return static_cast<mstxDomainHandle_t>(Broker::get().registry.name_of(domain, tool).value_or(nullptr));
+}
+
+class ReadSection {
+ public:
+  ReadSection() = default;
+  ~ReadSection() { this_thread().reading.leave(); }
+  ReadSection(const ReadSection&) = delete;
+  ReadSection& operator=(const ReadSection&) = delete;
+
+  Broker& broker = Broker::get();
+  const ToolSet& tools = broker.tools.enter_reading();
+};
+
+// What a client's domain handle means.
+struct Where {
+  Handle domain;
+  bool dialect = false;
+};
+
+class ChangeSection {
+ public:
+  explicit ChangeSection(const char* call) : call_(call) {}
+  ~ChangeSection();  // sends the notices
+  ChangeSection(const ChangeSection&) = delete;
+  ChangeSection& operator=(const ChangeSection&) = delete;
+
+  Broker& broker = Broker::get();
+  Registry& registry = broker.registry;
+  std::unique_lock<std::mutex> lock{broker.registry_lock, std::defer_lock};
+  const ToolSet& tools = broker.tools.enter_changing();
+
+  // Whether a memory call has anybody to go to.
+  bool memory_matters() const;
+
+  // To be told, at the end of the call, to the tools that want to know.
+  template <class Value = uint64_t>
+  void notice(platMstxNoticeCode code, Value value = {}, uint64_t index = 0) {
+    notices_.push_back({sizeof(platMstxNotice_t), code, call_, index, std::bit_cast<uint64_t>(value)});
+  }
+
+  // Takes the registry lock. Nothing, and a notice, if the handle was never given.
+  std::optional<Where> where(mstxDomainHandle_t domain);
+  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
+  // lock.
+  Handle heap_of(mstxMemHeapHandle_t heap);
+
+  // Offers a new thing to the tools, and says whether the client gets a handle: when a tool took it, or when
+  // nobody was asked and the broker remembers. Where every tool that was asked said NULL the client gets
+  // NULL, as it would have from that tool alone. offer(tool) is its name for the thing, nothing if it was not
+  // asked.
+  template <class Offer>
+  bool is_wanted(Offer&& offer) {
+    bool asked = false;
+    bool taken = false;
+    for (const auto& tool : tools) {
+      const auto answer = offer(*tool);
+      asked = asked || answer;
+      taken = taken || answer.value_or(nullptr) != nullptr;
+    }
+    return taken || (!asked && broker.tools.remembers());
+  }
+
+ private:
+  const char* call_;
+  std::vector<platMstxNotice_t> notices_;
+};
+
+// What comes of a call that goes nowhere: nothing, or the code that our own have for it.
+template <class Answer>
+Answer nothing(platMstxResult code) {
+  if constexpr (std::is_same_v<Answer, int>)
+    return code;
+  else
+    return Answer();
+}
+
+// A call that comes to nothing when memory runs out.
+template <class Do>
+auto guarded(Do&& call) -> std::invoke_result_t<Do> {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return nothing<std::invoke_result_t<Do>>(PLAT_MSTX_NO_MEMORY);
+  }
+}
+
+// A call that changes what lives. Not inline, and `call` has copies of the arguments: so that a call to which
+// nobody listens is a load, a branch and a return.
+template <class Do>
+[[gnu::noinline]] auto change(const char* name, const Do& call) {
+  return guarded([&] {
+    ChangeSection section(name);
+    return call(section);
+  });
+}
+
+// One about memory, which some tools do not care for.
+template <class Do>
+auto change_memory(const char* name, const Do& call) {
+  return change(name, [&call](ChangeSection& section) {
+    using Answer = std::invoke_result_t<Do, ChangeSection&>;
+    return section.memory_matters() ? call(section) : nothing<Answer>(PLAT_MSTX_NO_LISTENER);
+  });
+}
+
+// Each tells a tool and notes its name for the thing; nothing, or false, if it was not told.
+ToolsName tell_domain(const Tool& tool, const char* name, Handle domain);
+ToolsName tell_heap(const Tool& tool, Handle domain, const mstxMemHeapDesc_t& desc, Handle heap);
+bool tell_regions(const Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
+                  std::span<const Handle> handles);
+
+// Tells of the first of these regions, with names and permissions, as the registry remembers them: as many as
+// go together. How many they were.
+size_t tell_again(const Tool& tool, std::span<const Handle> regions);
+// Tells a newcomer what was there before it. The gate is closed.
+void tell_everything(const Tool& tool);
 
 }  // namespace plat::mstx

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mstx/discover.h"
+// Where tools come from when a program makes its first call.
+//
+//   MSTX_INJECTION_PATH=/a.so        that tool; it wins over preloaded ones. A library that does not load
+//                                    leaves the field to them; one without the symbol, or that refuses,
+//                                    does not
+//   MSTX_INJECTION_PATH=/a.so:/b.so  each of them, and then the preloaded ones. "/a.so:" is a list too
+//   (not set)                        every preloaded library with an InitInjectionMstx, and whichever one the
+//                                    process finds first when it looks for the symbol
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -16,52 +23,46 @@ namespace {
 
 constexpr char kInit[] = "InitInjectionMstx";
 
-// This library exports the symbol too, for images that look for a tool: it must not attach itself.
-mstxInitInjectionFunc unless_ours(void* symbol) {
+// What a library starts a tool with, and the file that has it. This library exports the symbol too, for
+// images that look for a tool: it must not attach itself.
+struct Found {
+  mstxInitInjectionFunc init = nullptr;
+  const char* file = nullptr;
+};
+Found find_in(void* library) {
   static const int anything_of_ours = 0;
+  void* const symbol = dlsym(library, kInit);
   Dl_info theirs{}, ours{};
-  if (symbol == nullptr || dladdr(symbol, &theirs) == 0) return nullptr;
-  if (dladdr(&anything_of_ours, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase) return nullptr;
-  return reinterpret_cast<mstxInitInjectionFunc>(symbol);
+  if (symbol == nullptr || dladdr(symbol, &theirs) == 0) return {};
+  if (dladdr(&anything_of_ours, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase) return {};
+  return {reinterpret_cast<mstxInitInjectionFunc>(symbol), theirs.dli_fname};
 }
 
 template <class Visit>
 void for_each_entry(std::string_view list, std::string_view separators, Visit&& visit) {
   while (!list.empty()) {
     const size_t end = list.find_first_of(separators);
-    if (const std::string entry(list.substr(0, end)); !entry.empty()) visit(entry);
+    if (const std::string entry(list.substr(0, end)); !entry.empty()) visit(entry.c_str());
     if (end == std::string_view::npos) break;
     list.remove_prefix(end + 1);
   }
 }
 
-// The tool as a name for people: the file it stands in.
-std::string file_of(mstxInitInjectionFunc init) {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(init), &info) == 0 || info.dli_fname == nullptr)
-    return "a tool in the process";
-  return info.dli_fname;
-}
-
-void attach_one(Tools& tools, mstxInitInjectionFunc init) {
-  if (init == nullptr) return;
-  const std::string name = file_of(init);
-  if (tools.attach(init, name.c_str(), nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
-    warn("the tool {} refused to start", name);
-}
-
 void attach_preloaded(Tools& tools) {
+  const auto attach = [&](const Found& found) {
+    if (found.init == nullptr) return;
+    if (tools.attach(found.init, found.file, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
+      warn("the tool {} refused to start", found.file);
+  };
   if (const char* preloaded = secure_getenv("LD_PRELOAD")) {
-    for_each_entry(preloaded, " :", [&](const std::string& entry) {
-      if (void* const library = dlopen(entry.c_str(), RTLD_LAZY | RTLD_NOLOAD))
-        attach_one(tools, find_init(library));
+    for_each_entry(preloaded, " :", [&](const char* entry) {
+      if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach(find_in(library));
     });
   }
-  void* const first = dlsym(RTLD_DEFAULT, kInit);
-  mstxInitInjectionFunc init = unless_ours(first);
-  // Ours comes first in the process: what does it hide?
-  if (first != nullptr && init == nullptr) init = unless_ours(dlsym(RTLD_NEXT, kInit));
-  attach_one(tools, init);
+  Found first = find_in(RTLD_DEFAULT);
+  if (first.init == nullptr)
+    first = find_in(RTLD_NEXT);  // ours comes first in the process: what does it hide?
+  attach(first);
 }
 
 // Whether the named library was there, whatever became of it.
@@ -69,9 +70,20 @@ bool attach_named(Tools& tools, const char* path) {
   void* const library = load_tool(path);
   if (library == nullptr) return false;
   // The variable may name this very library, so that programs which do not link it find it.
-  if (dlsym(library, kInit) != nullptr && find_init(library) == nullptr) return false;
-  tools.attach_library(library, path, nullptr);
+  if (dlsym(library, kInit) != nullptr && find_in(library).init == nullptr) return false;
+  attach_library(tools, library, path, nullptr);
   return true;
+}
+
+// The path, or the list of paths, of a variable. Whether it names one library that was there.
+bool attach_all(Tools& tools, const char* path) {
+  if (path == nullptr || *path == '\0') return false;
+  const std::string_view value(path);
+  // A file may have a colon in its name.
+  const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
+  if (!list) return attach_named(tools, path);
+  for_each_entry(value, ":", [&](const char* entry) { attach_named(tools, entry); });
+  return false;
 }
 
 }  // namespace
@@ -82,22 +94,15 @@ void* load_tool(const char* path) {
   return library;
 }
 
-mstxInitInjectionFunc find_init(void* library) { return unless_ours(dlsym(library, kInit)); }
-
-namespace {
-
-// The path, or the list of paths, of a variable. Whether it names one library that was there.
-bool attach_all(Tools& tools, const char* path) {
-  if (path == nullptr || *path == '\0') return false;
-  const std::string_view value(path);
-  // A file may have a colon in its name.
-  const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
-  if (!list) return attach_named(tools, path);
-  for_each_entry(value, ":", [&](const std::string& entry) { attach_named(tools, entry.c_str()); });
-  return false;
+int attach_library(Tools& tools, void* library, const char* path, platMstxToolId_t* out_id) {
+  const mstxInitInjectionFunc init = find_in(library).init;
+  const int result = init == nullptr ? PLAT_MSTX_NO_SYMBOL : tools.attach(init, path, library, out_id);
+  if (result == PLAT_MSTX_NO_SYMBOL) warn("{} has no {}", path, kInit);
+  if (result == PLAT_MSTX_TOOL_REFUSED) warn("the tool {} refused to start", path);
+  // One that refused stays loaded: what it may have set going is not known.
+  if (result != PLAT_MSTX_OK && result != PLAT_MSTX_TOOL_REFUSED) dlclose(library);
+  return result;
 }
-
-}  // namespace
 
 void attach_found_tools(Tools& tools) {
   // What the user had chosen before plat check put this library there, so that its recorder hears too.

@@ -22,72 +22,69 @@ namespace plat::mstx {
 
 using Counter = std::atomic<int64_t>;
 
+// A thread in the sections of one kind.
+struct Passage {
+  uint32_t nesting;
+  Counter* counter;  // nullptr: it is not counted
+
+  void leave() {
+    if (--nesting == 0) counter->fetch_sub(1, std::memory_order_release);
+  }
+};
+
 // What a thread is in the middle of.
 struct ThreadState {
-  uint32_t stripe;        // which counters it uses, + 1; 0 before the first use
-  uint32_t reading;       // nesting of read sections
-  uint32_t changing;      // nesting of passages through the gate
+  uint32_t stripe;  // which counters it uses, + 1; 0 before the first use
+  Passage reading;
+  Passage changing;
   uint32_t inside_tools;  // bit i: tool slot i is on this thread's stack
   uint32_t controlling;   // nesting of attaching and detaching
   uint32_t calls;         // since it last looked whether who asked for a recorder lives
   bool starting;          // it is looking for tools for the first time
-  Counter* read_counter;
-  Counter* change_counter;
-  bool inside() const { return reading + changing != 0; }
+  bool inside() const { return reading.nesting + changing.nesting != 0; }
 };
 
-ThreadState& this_thread();
+// Initial-exec: these few bytes fit the reserve of loaders, and a call must not pay for a lookup.
+extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+inline ThreadState& this_thread() { return t_state; }
 
-class ReadSections {
+class Counters {
  public:
-  void enter(ThreadState& thread);
-  void leave(ThreadState& thread);
-  // Returns when every section that was open at the call has ended.
-  void wait_for_all();
-  // After fork: only the sections of this thread exist.
-  void only_this_thread(ThreadState& thread);
+  Counter& mine();
+  void wait_for_none();
+  // After fork: of those who were inside only this thread is left.
+  void only(const Passage& passage);
 
  private:
   struct alignas(64) Stripe {
-    Counter open{0};
+    Counter count{0};
   };
-  static constexpr uint32_t kStripes = 64;
-  void drain(uint32_t set);
+  std::array<Stripe, 64> stripes_{};
+};
 
+class ReadSections {
+ public:
+  void enter(Passage& reading);
+  // Returns when every section that was open at the call has ended.
+  void wait_for_all();
+  void only_this_thread();  // after fork
+
+ private:
   std::atomic<uint32_t> epoch_{0};
-  std::array<std::array<Stripe, kStripes>, 2> sets_{};
+  Counters sets_[2];
 };
 
 class Gate {
  public:
-  void enter(ThreadState& thread);
-  void leave(ThreadState& thread);
+  void enter(Passage& changing);
   // Closes the gate and waits until nobody is past it; the closing thread itself may still pass.
-  void close(ThreadState& thread);
-  void open(ThreadState& thread);
-  void only_this_thread(ThreadState& thread);
+  void lock();
+  void unlock();
+  void only_this_thread();  // after fork
 
  private:
-  struct alignas(64) Stripe {
-    Counter past{0};
-  };
-  static constexpr uint32_t kStripes = 64;
-
-  std::array<Stripe, kStripes> stripes_{};
+  Counters past_;
   std::atomic<bool> closed_{false};
-};
-
-// The gate, closed for as long as this lives.
-class ClosedGate {
- public:
-  ClosedGate(Gate& gate, ThreadState& thread) : gate_(gate), thread_(thread) { gate_.close(thread_); }
-  ~ClosedGate() { gate_.open(thread_); }
-  ClosedGate(const ClosedGate&) = delete;
-  ClosedGate& operator=(const ClosedGate&) = delete;
-
- private:
-  Gate& gate_;
-  ThreadState& thread_;
 };
 
 }  // namespace plat::mstx

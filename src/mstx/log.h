@@ -4,16 +4,22 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <string>
 
-namespace plat::mstx {
+#include "base/unsignalled.h"
 
-void warn_line(const std::string& line);
+namespace plat::mstx {
 
 template <class... Args>
 void warn(fmt::format_string<Args...> format, Args&&... args) {
-  warn_line(fmt::format(format, std::forward<Args>(args)...));
+  const char* quiet = secure_getenv("PLAT_QUIET");
+  if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
+  const std::string line = "plat mstx: " + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  const Unsignalled unsignalled;  // it may be a pipe that nobody reads any more
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace plat::mstx

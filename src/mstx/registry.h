@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lives: the domains, heaps and regions that a program has registered, as it described them.
+// What lives: the domains, heaps and regions that a program has registered, as it described them, and what
+// each tool calls them.
 //
 // Data alone. It calls no tools, takes no locks and believes the program: whether a region lies inside its
 // heap is for tools to judge. The broker keeps it for two reasons: to know what a reference by pointer means,
 // and to tell a tool that comes late what was there before it.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,16 +17,73 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mstx/broker_types.h"
-#include "mstx/handles.h"
-#include "mstx/names.h"
+#include "core/generation_table.h"
+#include "mstx/tool.h"
 
 namespace plat::mstx {
 
+using core::Handle;
+
+// The handles that clients hold: a kind, an index and a generation in 64 bits. They look like pointers and
+// are none: the top byte makes them addresses that no machine maps, so a tool or program that follows one
+// faults at once. A value that was never given (an uninitialised field) is told from one that was.
+enum class HandleKind : uint8_t { Domain = 0xD1, Heap = 0xD2, Region = 0xD3 };
+
+inline constexpr uint32_t kGenerationBits = 24;
+
+template <class Pointer>
+Pointer to_client(HandleKind kind, Handle handle) {
+  const uint64_t bits =
+      static_cast<uint64_t>(kind) << 56 | static_cast<uint64_t>(handle.generation) << 32 | handle.index;
+  return reinterpret_cast<Pointer>(bits);
+}
+
+// None when the value cannot have come from to_client.
+inline Handle from_client(HandleKind kind, const void* value) {
+  const auto bits = reinterpret_cast<uint64_t>(value);
+  if (bits >> 56 != static_cast<uint64_t>(kind)) return {};
+  return {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32) & ((1u << kGenerationBits) - 1)};
+}
+
+// What each tool calls a thing. Nothing: the tool was not told. NULL: it was told and gave no name. Ids of
+// tools are never used again, so what a tool that left has said is simply no longer found.
+using ToolsName = std::optional<void*>;
+
+// Of a heap or a region. Under the registry lock.
+class Names {
+ public:
+  void set(const Tool& tool, void* name) {
+    const bool is_first = first_.tool == 0 || first_.tool == tool.id;
+    if (!is_first && others_ == nullptr) others_ = std::make_unique<Others>();
+    (is_first ? first_ : (*others_)[tool.slot]) = {tool.id, name};
+  }
+  ToolsName find(const Tool& tool) const {
+    if (first_.tool == tool.id) return first_.name;
+    if (others_ == nullptr || (*others_)[tool.slot].tool != tool.id) return std::nullopt;
+    return (*others_)[tool.slot].name;
+  }
+
+ private:
+  struct Name {
+    platMstxToolId_t tool = 0;
+    void* name = nullptr;
+  };
+  using Others = std::array<Name, PLAT_MSTX_TOOLS_MAX>;
+
+  Name first_;  // there is one tool, mostly
+  std::unique_ptr<Others> others_;
+};
+
 struct Domain {
-  std::string name;
-  bool dialect = false;     // see base/mstx_dialects.h
-  uint64_t references = 0;  // creations that were not yet matched by a destruction
+  const std::string* name = nullptr;  // while it lives
+  bool dialect = false;               // see base/mstx_dialects.h
+  uint64_t references = 0;            // creations that were not yet matched by a destruction
+
+  // Written under the registry lock and read without, because every domain mark reads them.
+  struct {
+    std::atomic<platMstxToolId_t> tool{0};
+    std::atomic<void*> name{nullptr};
+  } names[PLAT_MSTX_TOOLS_MAX];  // by slot
 };
 
 struct Heap {
@@ -37,42 +97,52 @@ struct Heap {
 };
 
 struct Region {
+  // In a list of regions, the newest first.
+  struct Links {
+    Handle older, newer;
+  };
   Handle domain;
   Handle heap;  // none: of no heap
   mstxMemVirtualRangeDesc_t range{};
   bool described = false;
   bool by_handle = false;  // the client asked for a handle
   std::optional<uint32_t> permissions;
-  Handle next_in_heap, previous_in_heap;
-  Handle shadowed;                    // an older region that starts at the same pointer in the same domain
+  Links in_heap;
+  Links at_start;                     // those that start at the same pointer in the same domain
   std::unique_ptr<std::string> name;  // few have one
   Names names;
-
-  void set_name(std::string_view text) {
-    name = text.empty() ? nullptr : std::make_unique<std::string>(text);
-  }
 };
 
 class Registry {
  public:
   // What was dropped is known for a while: a handle that is used once too often still finds what it stood
   // for, so that the mistake can be passed on to those who can name it.
-  static constexpr core::TableShape kFew{
-      .resting = 256, .generation_bits = kGenerationBits, .chunk_size = 256, .chunks = 4096};
   static constexpr core::TableShape kMany{.resting = 256, .generation_bits = kGenerationBits};
+  static constexpr core::TableShape kSome{256, kGenerationBits, 256, 4096};
+  static constexpr core::TableShape kFew{256, kGenerationBits, 256, 16};
   core::GenerationTable<Domain, kFew> domains;
-  core::GenerationTable<Heap, kFew> heaps;
+  core::GenerationTable<Heap, kSome> heaps;
   core::GenerationTable<Region, kMany> regions;
 
-  // The same name is the same domain, so clients that create theirs at every call cost one record.
-  Handle create_domain(std::string_view name);
+  // The same name is the same domain, so clients that create theirs at every call cost one record. None when
+  // as many live as can.
+  Handle create_domain(const std::string& name);
   // Whether that was the last reference: then the domain is gone with everything in it.
   bool destroy_domain(Handle domain);
+  // What a tool calls a domain; without the registry lock, so that the place of a domain that is gone may be
+  // another's before the name is read. Then its generation says so.
+  ToolsName name_of(Handle domain, const Tool& tool) const {
+    const Domain* const record = domains.known(domain);
+    if (record == nullptr || record->names[tool.slot].tool.load(std::memory_order_acquire) != tool.id)
+      return std::nullopt;
+    void* const name = record->names[tool.slot].name.load(std::memory_order_acquire);
+    return domains.known(domain) != nullptr ? ToolsName(name) : std::nullopt;
+  }
+  void set_name(Handle domain, const Tool& tool, void* name);
 
   Handle add_heap(Heap heap);
   // The heap goes with its regions.
   void drop_heap(Handle heap);
-  void drop_regions_of(Handle heap);
   // The one record that stands for all heap news of a domain and device; made at the first.
   Handle news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range);
 
@@ -80,31 +150,31 @@ class Registry {
   void drop_region(Handle region);
   // The newest region that starts at `pointer` in `domain`.
   Handle region_at(Handle domain, const void* pointer) const;
-  std::vector<Handle> regions_of(Handle heap);
+  // The newest first.
+  std::vector<Handle> regions_of(Handle heap) const;
 
   bool empty() const { return domains.size() + heaps.size() + regions.size() == 0; }
 
  private:
   struct Start {
-    uint32_t domain;  // index + 1, 0 for the global one
+    Handle domain;
     const void* pointer;
     friend bool operator==(const Start&, const Start&) = default;
   };
   struct StartHash {
     size_t operator()(const Start& start) const {
       // Pointers are aligned: their low bits say little.
-      const auto bits = reinterpret_cast<uint64_t>(start.pointer) + start.domain * 0x9e3779b97f4a7c15ull;
+      const auto bits =
+          reinterpret_cast<uint64_t>(start.pointer) + start.domain.index * 0x9e3779b97f4a7c15ull;
       return (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9ull >> 7;
     }
   };
-  static Start start_of(Handle domain, const void* pointer) {
-    return {domain ? domain.index + 1 : 0, pointer};
-  }
-  void forget_start(Handle handle, const Region& region);
+  void put_first(Handle& newest, Handle region, Region::Links Region::*list);
+  void take_out(Handle& newest, const Region& region, Region::Links Region::*list);
 
   std::unordered_map<std::string, Handle> by_name_;
-  std::unordered_map<Start, Handle, StartHash> by_start_;
-  std::unordered_map<uint64_t, Handle> news_;  // domain index and device
+  std::unordered_map<Start, Handle, StartHash> newest_at_;
+  std::unordered_map<uint64_t, Handle> news_;  // by domain index and device; some are of heaps that are gone
 };
 
 }  // namespace plat::mstx

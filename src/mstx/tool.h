@@ -1,54 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attached tool: its functions, and what it calls the domains.
+// One attached tool: its functions, and the getters that hand out where it stores them.
+//
+// A getter has no argument that says who asks, so each tool slot has a getter of its own. Functions are read
+// at every call: a tool may store one late. A tool that was let go may still hold the addresses, which is why
+// they are static.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "mstx/broker_types.h"
-#include "mstx/gate.h"
-#include "mstx/handles.h"
-#include "mstx/tool_slots.h"
 
 namespace plat::mstx {
 
-// A tool's names for domains. They are not kept with the records, as those of heaps and regions are, because
-// every domain mark reads them: written under the registry lock, read without. An entry counts only for the
-// generation it was made for, so entries of domains that are gone need no cleaning up.
-class DomainTable {
- public:
-  // Domains that may live at once.
-  static constexpr uint32_t kMax = 4096;
-
-  void set(Handle handle, void* tool_handle) {
-    if (handle.index >= kMax) return;
-    Entry& entry = entries_[handle.index];
-    // No reader takes the new handle for the old generation, or the other way round.
-    if (entry.generation.load(std::memory_order_relaxed) != handle.generation)
-      entry.generation.store(0, std::memory_order_seq_cst);
-    entry.tool_handle.store(tool_handle, std::memory_order_seq_cst);
-    entry.generation.store(handle.generation, std::memory_order_seq_cst);
-  }
-
-  // Nothing: the tool was not told. NULL: it was told and gave no handle.
-  std::optional<void*> find(Handle handle) const {
-    if (!handle || handle.index >= kMax) return std::nullopt;
-    const Entry& entry = entries_[handle.index];
-    if (entry.generation.load(std::memory_order_seq_cst) != handle.generation) return std::nullopt;
-    void* const tool_handle = entry.tool_handle.load(std::memory_order_seq_cst);
-    if (entry.generation.load(std::memory_order_seq_cst) != handle.generation) return std::nullopt;
-    return tool_handle;
-  }
-
- private:
-  struct Entry {
-    std::atomic<void*> tool_handle;
-    std::atomic<uint32_t> generation;
-  };
-  std::unique_ptr<Entry[]> entries_ = std::make_unique<Entry[]>(kMax);
+// Where the functions of each module begin, and the table that leads to them: with room for a store one past
+// the end, and for the NULL behind it. Element 0 is never called: it takes that store (see mstx_types.h).
+enum Module : uint32_t {
+  kCore = 0,
+  kDomain = kCore + MSTX_API_CORE_SIZE + 2,
+  kMem = kDomain + MSTX_API_CORE2_SIZE + 2,
+  kExt = kMem + MSTX_API_CORE_MEM_SIZE + 2,
+  kModulesEnd = kExt + PLAT_MSTX_FUNC_SIZE + 2
 };
+
+struct ToolFunctions {
+  mstxFuncPointer at[kModulesEnd];
+
+  void clear();
+  bool hears_memory() const;
+};
+
+ToolFunctions& tool_functions(uint32_t slot);
+mstxGetModuleFuncTableFunc tool_getter(uint32_t slot);
 
 struct Tool {
   uint32_t slot = 0;
@@ -56,40 +40,30 @@ struct Tool {
   std::string name;
   void* library = nullptr;  // what to unload, if it may be unloaded
   mstxInitInjectionFunc init = nullptr;
-  ToolSlots* functions = nullptr;
+  ToolFunctions* functions = nullptr;
   std::atomic<bool> gave_range_zero{false};  // it failed to start a range, or counts them from 0
-  DomainTable domains;
 };
+
+// One function that a tool may have: where it stands, and its type.
+template <Module kModule, uint32_t kId, class Function>
+struct ToolCall {
+  // nullptr if the tool left it alone.
+  static Function of(const Tool& tool) {
+    return reinterpret_cast<Function>(__atomic_load_n(&tool.functions->at[kModule + kId], __ATOMIC_ACQUIRE));
+  }
+};
+
+using GetToolId = ToolCall<kCore, MSTX_API_CORE_GET_TOOL_ID, mstxGetToolIdFunc>;
+using NameHeap = ToolCall<kExt, PLAT_MSTX_FUNC_HEAP_NAME, platMstxHeapNameFunc>;
 
 // What the calls see: the attached tools, in the order in which they are called. Never changed, only
 // replaced.
 struct ToolSet {
   uint32_t count = 0;
-  Tool* tools[PLAT_MSTX_TOOLS_MAX] = {};
+  std::shared_ptr<Tool> tools[PLAT_MSTX_TOOLS_MAX];
 
-  Tool* const* begin() const { return tools; }
-  Tool* const* end() const { return tools + count; }
-};
-
-// Marks a tool as being on this thread's stack. What a tool itself causes while it is called is not told to
-// it: it knows, and it would never end.
-class InsideTool {
- public:
-  InsideTool(ThreadState& thread, const Tool& tool) : thread_(thread), bit_(1u << tool.slot) {
-    entered_ = (thread_.inside_tools & bit_) == 0;
-    thread_.inside_tools |= bit_;
-  }
-  ~InsideTool() {
-    if (entered_) thread_.inside_tools &= ~bit_;
-  }
-  InsideTool(const InsideTool&) = delete;
-  InsideTool& operator=(const InsideTool&) = delete;
-  explicit operator bool() const { return entered_; }
-
- private:
-  ThreadState& thread_;
-  uint32_t bit_;
-  bool entered_;
+  const std::shared_ptr<Tool>* begin() const { return tools; }
+  const std::shared_ptr<Tool>* end() const { return tools + count; }
 };
 
 }  // namespace plat::mstx

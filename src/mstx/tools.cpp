@@ -7,15 +7,12 @@
 #include <bit>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <thread>
 
 #include "mstx/broker.h"
-#include "mstx/discover.h"
 #include "mstx/log.h"
-#include "mstx/sections.h"
 
 namespace plat::mstx {
 
@@ -35,7 +32,7 @@ class Tools::Control {
   std::lock_guard<std::recursive_mutex> lock_;
 };
 
-Tools::Tools(Broker& broker) : broker_(broker) {
+Tools::Tools() {
   sets_.push_back(std::make_unique<ToolSet>());
   tools_.store(sets_.back().get());
 }
@@ -94,53 +91,26 @@ void Tools::publish(std::unique_ptr<ToolSet> tools) {
   sets_.push_back(std::move(tools));
 }
 
-template <class Test>
-std::unique_ptr<Tool>* Tools::find(Test&& test) {
-  const auto found =
-      std::find_if(owned_.begin(), owned_.end(), [&](const auto& tool) { return test(*tool); });
-  return found == owned_.end() ? nullptr : &*found;
-}
-
-int Tools::attach_path(const char* path, platMstxToolId_t* out_id) {
-  if (path == nullptr || *path == '\0') return PLAT_MSTX_INVALID;
-  if (this_thread().inside()) return PLAT_MSTX_BUSY;
-  void* const library = load_tool(path);
-  return library == nullptr ? PLAT_MSTX_CANNOT_LOAD : attach_library(library, path, out_id);
-}
-
-int Tools::attach_library(void* library, const char* path, platMstxToolId_t* out_id) {
-  const mstxInitInjectionFunc init = find_init(library);
-  if (init == nullptr) {
-    warn("{} has no InitInjectionMstx", path);
-    dlclose(library);
-    return PLAT_MSTX_NO_SYMBOL;
-  }
-  const int result = attach(init, path, library, out_id);
-  if (result == PLAT_MSTX_TOOL_REFUSED) warn("the tool {} refused to start", path);
-  // One that refused stays loaded: what it may have set going is not known.
-  if (result != PLAT_MSTX_OK && result != PLAT_MSTX_TOOL_REFUSED) dlclose(library);
-  return result;
-}
-
 int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, platMstxToolId_t* out_id) {
   ThreadState& thread = this_thread();
   if (init == nullptr) return PLAT_MSTX_INVALID;
   if (thread.inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);
-  if (const auto* attached = find([&](const Tool& tool) { return tool.init == init; })) {
-    if (out_id != nullptr) *out_id = (*attached)->id;
+  for (const auto& attached : *tools_.load()) {
+    if (attached->init != init) continue;
+    if (out_id != nullptr) *out_id = attached->id;
     return PLAT_MSTX_ATTACHED;
   }
   if (std::find(starting_.begin(), starting_.end(), init) != starting_.end()) return PLAT_MSTX_BUSY;
   if (std::popcount(slots_used_) == PLAT_MSTX_TOOLS_MAX) return PLAT_MSTX_TOO_MANY;
-  auto tool = std::make_unique<Tool>();
+  const auto tool = std::make_shared<Tool>();
   do tool->slot = next_slot_++ % PLAT_MSTX_TOOLS_MAX;
   while ((slots_used_ >> tool->slot & 1) != 0);
   slots_used_ |= 1u << tool->slot;
   tool->name = text_or_empty(name);
   tool->library = library;
   tool->init = init;
-  tool->functions = &tool_slots(tool->slot);
+  tool->functions = &tool_functions(tool->slot);
   tool->functions->clear();
 
   // It stores its functions where nobody looks yet, so it may take its time, and call mstx.
@@ -159,14 +129,10 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
     set_mode();
   }
   {
-    const ClosedGate closed(gate_, thread);
-    broker_.tell_everything(*tool);
+    const std::lock_guard closed(gate_);
+    tell_everything(*tool);
     auto tools = std::make_unique<ToolSet>(*tools_.load());
-    tools->tools[tools->count++] = tool.get();
-    {
-      std::lock_guard lock(lock_);
-      owned_.push_back(std::move(tool));
-    }
+    tools->tools[tools->count++] = tool;
     publish(std::move(tools));
   }
   set_mode();
@@ -174,28 +140,20 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
 }
 
 int Tools::detach(platMstxToolId_t id) {
-  ThreadState& thread = this_thread();
-  if (thread.inside()) return PLAT_MSTX_BUSY;
+  if (this_thread().inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);
-  auto* const found = find([&](const Tool& tool) { return tool.id == id; });
-  if (found == nullptr) return PLAT_MSTX_INVALID;
-  std::unique_ptr<Tool> tool;
-  {
-    std::lock_guard lock(lock_);
-    tool = std::move(*found);
-    std::erase(owned_, nullptr);
-  }
+  std::shared_ptr<Tool> tool;
+  auto others = std::make_unique<ToolSet>();
+  for (const auto& attached : *tools_.load())
+    (attached->id == id ? tool : others->tools[others->count++]) = attached;
+  if (tool == nullptr) return PLAT_MSTX_INVALID;
   // Handles are out there: without a memory of what lives, the next tool would hear of things that are long
   // gone.
   remember_.store(true);
   set_mode();
-
   {
-    const ClosedGate closed(gate_, thread);
-    auto tools = std::make_unique<ToolSet>();
-    for (Tool* other : *tools_.load())
-      if (other != tool.get()) tools->tools[tools->count++] = other;
-    publish(std::move(tools));
+    const std::lock_guard closed(gate_);
+    publish(std::move(others));
   }
   // With the gate open: a tool that is inside a mark may be on its way through it.
   reads_.wait_for_all();
@@ -205,38 +163,27 @@ int Tools::detach(platMstxToolId_t id) {
   }
 
   const bool ended =
-      tell<Ext<PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(thread, *tool, [](auto end) { end(); });
+      tell<ToolCall<kExt, PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(*tool, [](auto end) { end(); });
   tool->functions->clear();
   slots_used_ &= ~(1u << tool->slot);
   if (ended && tool->library != nullptr) dlclose(tool->library);
   return PLAT_MSTX_OK;
 }
 
-int Tools::list(platMstxToolInfo_t* out, uint32_t capacity, uint32_t* out_count) {
-  if (out_count == nullptr || (out == nullptr && capacity != 0)) return PLAT_MSTX_INVALID;
-  ReadSection section(*this);
-  *out_count = section.tools().count;
-  for (uint32_t i = 0; i < std::min(capacity, section.tools().count); ++i) {
-    if (out[i].structSize < sizeof(platMstxToolInfo_t)) return PLAT_MSTX_INVALID;
-    Tool& tool = *section.tools().tools[i];
-    out[i].id = tool.id;
-    out[i].toolId = MSTX_TOOL_INVALID_ID;
-    tell<Core<MSTX_API_CORE_GET_TOOL_ID, mstxGetToolIdFunc>>(section.thread(), tool,
-                                                             [&](auto call) { call(&out[i].toolId); });
-    std::memset(out[i].name, 0, sizeof(out[i].name));
-    tool.name.copy(out[i].name, sizeof(out[i].name) - 1);
-  }
-  return PLAT_MSTX_OK;
-}
-
 int Tools::remember(bool on) {
-  ThreadState& thread = this_thread();
-  if (thread.inside()) return PLAT_MSTX_BUSY;
+  if (this_thread().inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);
   {
-    const ClosedGate closed(gate_, thread);
+    const std::lock_guard closed(gate_);
     remember_.store(on);
-    if (!on && tools_.load()->count == 0 && broker_.forget_everything()) missed_.store(true);
+    if (!on && tools_.load()->count == 0) {
+      std::lock_guard lock(Broker::get().registry_lock);
+      Registry& registry = Broker::get().registry;
+      if (!registry.empty()) missed_.store(true);
+      // Made anew in its place: its tables cannot be moved, and an empty one takes no memory that could lack.
+      std::destroy_at(&registry);
+      std::construct_at(&registry);
+    }
   }
   set_mode();
   return PLAT_MSTX_OK;
@@ -245,13 +192,13 @@ int Tools::remember(bool on) {
 void Tools::after_fork(bool in_child) {
   lock_.unlock();
   if (!in_child) return;
-  ThreadState& thread = this_thread();
-  reads_.only_this_thread(thread);
-  gate_.only_this_thread(thread);
-  if (thread.controlling != 0) return;
+  reads_.only_this_thread();
+  gate_.only_this_thread();
+  if (this_thread().controlling != 0) return;
   new (&control_) std::recursive_mutex;
+  starting_.clear();
   slots_used_ = 0;
-  for (const auto& tool : owned_) slots_used_ |= 1u << tool->slot;
+  for (const auto& tool : *tools_.load()) slots_used_ |= 1u << tool->slot;
   if (g_mode.load() == Mode::Starting) g_mode.store(Mode::Fresh);
 }
 

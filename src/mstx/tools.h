@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who listens: tools that come and go while the program calls.
 //
-// Calls run in sections (sections.h); inside one the set of tools does not lose a member. A newcomer is told
+// Calls run in sections (broker.h); inside one the set of tools does not lose a member. A newcomer is told
 // what lives before any call goes to it, and one that leaves is gone from every call when detach returns.
-//
-// Locks, in this order: control_ (attach and detach, one at a time; a tool may attach another from its own
-// start), Broker's registry lock, lock_ (the two lists; held for a few lines).
 #pragma once
 
 #include <atomic>
@@ -19,8 +16,6 @@
 
 namespace plat::mstx {
 
-class Broker;
-
 enum class Mode : int {
   Fresh,     // no call was made yet: where tools come from has not been looked at
   Starting,  // a thread is looking
@@ -32,7 +27,7 @@ extern std::atomic<Mode> g_mode;
 
 class Tools {
  public:
-  explicit Tools(Broker& broker);
+  Tools();
 
   // True when a call has somebody to go to. The first call looks for tools; others wait for it.
   bool start();
@@ -41,44 +36,44 @@ class Tools {
   // Says again, on the board, whether anybody listens: who asks for something has said that somebody does.
   void settle();
 
-  int attach_path(const char* path, platMstxToolId_t* out_id);
-  // The tool in a library, which is unloaded if it cannot be attached and after it is gone, where that is
-  // safe.
-  int attach_library(void* library, const char* path, platMstxToolId_t* out_id);
+  // Each enters a section. The set is good to the end of it.
+  const ToolSet& enter_reading() {
+    reads_.enter(this_thread().reading);
+    return *tools_.load(std::memory_order_seq_cst);
+  }
+  const ToolSet& enter_changing() {
+    gate_.enter(this_thread().changing);
+    return *tools_.load(std::memory_order_seq_cst);
+  }
+
+  // A library is unloaded after the tool is gone, where that is safe.
   int attach(mstxInitInjectionFunc init, const char* name, void* library, platMstxToolId_t* out_id);
   int detach(platMstxToolId_t id);
-  int list(platMstxToolInfo_t* tools, uint32_t capacity, uint32_t* out_count);
   int remember(bool on);
 
   bool remembers() const { return remember_.load(std::memory_order_relaxed); }
   // Whether a newcomer can be told of everything that lives.
   bool knows_all() const { return !missed_.load(); }
 
-  // Forking waits for lock_, so that the lists are whole in the child, but not for attaching: it may take
+  // Forking waits for lock_, so that the list is whole in the child, but not for attaching: it may take
   // long, and a tool may fork while it starts. In the child the threads that called are gone, and one that
   // was attaching never gets to the end of it.
   void before_fork() { lock_.lock(); }
   void after_fork(bool in_child);
 
  private:
-  friend class ReadSection;
-  friend class ChangeSection;
   class Control;
 
   void publish(std::unique_ptr<ToolSet> tools);
   void set_mode();
-  template <class Test>
-  std::unique_ptr<Tool>* find(Test&& test);
 
-  Broker& broker_;
-  std::recursive_mutex control_;
-  std::mutex lock_;  // changes of owned_ and sets_
+  std::recursive_mutex control_;  // attach and detach; a tool may attach another from its own start
+  std::mutex lock_;               // changes of sets_
   ReadSections reads_;
   Gate gate_;
   std::atomic<bool> remember_{false};
   std::atomic<bool> missed_{false};
   std::atomic<const ToolSet*> tools_;
-  std::vector<std::unique_ptr<Tool>> owned_;
   // Older ones that a call may still see; the last is published.
   std::vector<std::unique_ptr<const ToolSet>> sets_;
   uint32_t slots_used_ = 0;  // bit i: tool slot i is taken; under control_, as is what follows
@@ -86,5 +81,12 @@ class Tools {
   platMstxToolId_t last_id_ = 0;
   std::vector<mstxInitInjectionFunc> starting_;  // on the stack: a tool may attach another, not itself
 };
+
+// Where tools come from when a program makes its first call (discover.cpp).
+void attach_found_tools(Tools& tools);
+// nullptr, and a line on stderr, if it does not load.
+void* load_tool(const char* path);
+// The tool in a library, which is unloaded if it cannot be attached.
+int attach_library(Tools& tools, void* library, const char* path, platMstxToolId_t* out_id);
 
 }  // namespace plat::mstx

@@ -38,6 +38,44 @@ TEST(MstxRegistry, TheSameNameIsTheSameDomain) {
   EXPECT_FALSE(registry.create_domain("pool") == first);
 }
 
+TEST(MstxRegistry, ADomainIsKnownToEachToolByItsOwnName) {
+  Registry registry;
+  Tool a, b, heir;
+  a.id = 1;
+  b.id = 2;
+  b.slot = 1;
+  heir.id = 3;  // in the slot of a
+  int name_a = 0, name_b = 0;
+  const Handle domain = registry.create_domain("pool");
+  EXPECT_EQ(registry.name_of(domain, a), std::nullopt);
+  registry.set_name(domain, a, &name_a);
+  registry.set_name(domain, b, &name_b);
+  EXPECT_EQ(registry.name_of(domain, a), &name_a);
+  EXPECT_EQ(registry.name_of(domain, b), &name_b);
+  EXPECT_EQ(registry.name_of(domain, heir), std::nullopt);
+  registry.destroy_domain(domain);
+  EXPECT_EQ(registry.name_of(domain, a), &name_a);  // for a while
+  Handle next;
+  while (next.index != domain.index || next == Handle{}) {
+    next = registry.create_domain("next");
+    registry.destroy_domain(next);
+  }
+  EXPECT_EQ(registry.name_of(domain, a), std::nullopt);
+  EXPECT_EQ(registry.name_of(next, a), std::nullopt);
+}
+
+TEST(MstxRegistry, ALimitedNumberOfDomainsLives) {
+  Registry registry;
+  const uint32_t limit = decltype(registry.domains)::kCapacity;
+  for (uint32_t i = 0; i < limit; ++i) ASSERT_TRUE(registry.create_domain(std::to_string(i)));
+  EXPECT_FALSE(registry.create_domain("one more"));
+  EXPECT_TRUE(registry.create_domain("7"));
+  const Handle eight = registry.create_domain("8");
+  EXPECT_FALSE(registry.destroy_domain(eight));  // it was created twice
+  EXPECT_TRUE(registry.destroy_domain(eight));
+  EXPECT_TRUE(registry.create_domain("one more"));
+}
+
 TEST(MstxRegistry, ADomainTakesItsHeapsAndRegionsAlong) {
   Registry registry;
   const Handle domain = registry.create_domain("pool");

@@ -2,7 +2,7 @@
 // The tables that a tool gets: counts, the NULL at both ends, and the place where a store one past the end
 // does no harm.
 
-#include "mstx/tool_slots.h"
+#include "mstx/tool.h"
 #include "unit/mstx/fixture.h"
 
 namespace plat::mstx::test {
@@ -46,12 +46,12 @@ TEST(MstxTables, AStoreOnePastTheEndTouchesNothing) {
     mstxFuncTable table = nullptr;
     unsigned int count = 0;
     ASSERT_EQ(tool_getter(3)(module, &table, &count), MSTX_SUCCESS);
-    tool_slots(3).clear();
+    tool_functions(3).clear();
     *table[count] = reinterpret_cast<mstxFuncPointer>(&mstxMarkA);
     for (unsigned int id = 1; id < count; ++id) EXPECT_EQ(*table[id], nullptr);
   }
-  EXPECT_FALSE(tool_slots(3).hears_memory());
-  tool_slots(3).clear();
+  EXPECT_FALSE(tool_functions(3).hears_memory());
+  tool_functions(3).clear();
 }
 
 TEST(MstxTables, ToolsDoNotShareSlots) {
