@@ -40,7 +40,7 @@ HOUSE = {
     "inspect/import": "base inspect/trace",
     "inspect/model": "base rules inspect/trace",
     "inspect/record": "base os inspect/trace",
-    "inspect/report": "inspect/export inspect/model inspect/trace",
+    "inspect/report": "inspect/check inspect/export inspect/model inspect/trace",
     "inspect/trace": "",
     "inspect/view": "inspect/check inspect/export",
     "replay": "base inspect/import inspect/model inspect/trace",

@@ -11,8 +11,18 @@ namespace plat::cli {
 
 namespace {
 
-void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bool ended,
+// Those that the list leaves out, so that nobody looks for them there.
+std::string probes_among(const inspect::Checker& checker) {
+  uint64_t listed = 0;
+  for (const inspect::FailedCall& call : checker.failed_calls()) listed += call.count;
+  if (listed >= checker.totals().failed_calls) return "";
+  return fmt::format("; {} as clients are known to ask (--pedantic lists them)",
+                     checker.totals().failed_calls - listed);
+}
+
+void add_notes(const inspect::TraceInfo& info, const inspect::Checker& checker, bool ended,
                CheckAnswer& answer) {
+  const inspect::Totals& totals = checker.totals();
   const std::string who = fmt::format("pid {}", info.pid);
   if (info.lost > 0)
     answer.notes.push_back(fmt::format(
@@ -41,24 +51,25 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Totals& totals, bo
                     "(`plat rules`, all but INSP-...) are off",
                     who, info.foreign_device));
   if (totals.failed_calls > 0)
-    answer.notes.push_back(fmt::format("{}: {} call{} returned an error", who, totals.failed_calls,
-                                       totals.failed_calls == 1 ? "" : "s"));
+    answer.notes.push_back(fmt::format("{}: {} call{} returned an error{}", who, totals.failed_calls,
+                                       totals.failed_calls == 1 ? "" : "s", probes_among(checker)));
 }
 
 }  // namespace
 
-std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, const CheckRequest& request,
-                                               CheckAnswer& answer) {
+std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, inspect::Symbols& symbols,
+                                               const CheckRequest& request, CheckAnswer& answer) {
   inspect::CheckOptions options = request.options;
   const bool is_whole = reader.info().lost == 0 && !reader.info().cut_off;
   options.ended = (reader.info().ended || request.ended_by_itself) && is_whole;
   options.mstx_only = reader.info().mstx_only;
   options.races &= is_whole;  // a wait may be among what is lost
+  options.place_of = [&](uint32_t stack) { return symbols.place_of(stack); };
   auto checker = std::make_unique<inspect::Checker>(options);
   inspect::Event event;
   while (!should_stop() && reader.next(event) && event.time_ns <= request.until_ns) checker->apply(event);
   checker->finish();
-  add_notes(reader.info(), checker->totals(), options.ended, answer);
+  add_notes(reader.info(), *checker, options.ended, answer);
   return checker;
 }
 
@@ -73,9 +84,9 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
     return false;
   }
   ++answer.traces;
-  const auto found = look_through(*reader, request, answer);
-  const inspect::Checker& checker = *found;
   inspect::Symbols symbols(reader->info(), request.frames);
+  const auto found = look_through(*reader, symbols, request, answer);
+  const inspect::Checker& checker = *found;
   for (inspect::Finding finding : checker.findings()) {
     finding.pid = reader->info().pid;
     finding.program = reader->info().program;

@@ -34,9 +34,10 @@ struct CheckAnswer {
   uint64_t live_bytes = 0;  // of all
 };
 
-// Reads a trace to its end, and adds what there is to say about the trace itself.
-std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, const CheckRequest& request,
-                                               CheckAnswer& answer);
+// Reads a trace to its end, and adds what there is to say about the trace itself. The symbols are the
+// reader's, and stay as long as the answer.
+std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, inspect::Symbols& symbols,
+                                               const CheckRequest& request, CheckAnswer& answer);
 
 // Adds what one trace shows. False, with a line on stderr, if it is none.
 bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& answer);

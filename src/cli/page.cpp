@@ -52,13 +52,14 @@ std::optional<std::string> page_data(const std::string& path, const inspect::Fra
   auto source = inspect::open_any(path, problem);
   Progress progress("reading " + path);
   if (source) source = watched(*source, progress, 4);
-  const auto history = source ? inspect::read_history(*source, problem, needs) : std::nullopt;
+  const auto history = source ? inspect::read_history(*source, problem, needs, filter) : std::nullopt;
   auto reader = history ? inspect::Reader::open(*source, problem) : std::nullopt;
   if (!reader) return std::nullopt;
   const std::string title = fmt::format("{} (pid {})", path, history->info.pid);
   if (history->info.imported) return page_data(*history, path, filter, {}, {}, {});  // nothing to judge by
   CheckAnswer answer;
-  const auto checker = look_through(*reader, {}, answer);
+  inspect::Symbols symbols(reader->info(), filter);
+  const auto checker = look_through(*reader, symbols, {}, answer);
   return page_data(*history, title, filter, checker->findings(), checker->failed_calls(), answer.notes);
 }
 

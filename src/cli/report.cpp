@@ -74,7 +74,8 @@ int report(const ReportOptions& options) {
     std::string problem;
     const auto source = inspect::open_any(path, problem);
     Progress progress("reading " + path);
-    const auto made = source ? inspect::make_report(watched(*source, progress, 4), problem) : std::nullopt;
+    const auto made =
+        source ? inspect::make_report(watched(*source, progress, 4), problem, options.filter) : std::nullopt;
     progress.done();
     if (!made) return complain(path, problem);
     inspect::Symbols symbols(made->info, options.filter);

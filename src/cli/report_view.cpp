@@ -71,8 +71,8 @@ void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t
   for (size_t i = 0; i < all.size() && i < rows; ++i) {
     const inspect::Holes& holes = all[i];
     text += fmt::format(
-        "  {:<12} {:#014x} {:>10}  used {:>10}  largest free {:>10}  {} free range{}, {:.0f} % holes\n",
-        name_of(holes.kind), holes.start, format_bytes(holes.size), format_bytes(holes.used_bytes),
+        "  {:<12} {:#014x}  used {:>10} of {:>10}  largest free {:>10}  {} free range{}, {:.0f} % holes\n",
+        name_of(holes.kind), holes.start, format_bytes(holes.used_bytes), format_bytes(holes.held_bytes),
         format_bytes(holes.largest_free), holes.free_ranges, holes.free_ranges == 1 ? "" : "s",
         holes.share() * 100);
   }
@@ -93,6 +93,7 @@ Json to_json(const std::vector<inspect::Holes>& all) {
                     {"owner", holes.name},
                     {"address", fmt::format("{:#x}", holes.start)},
                     {"bytes", holes.size},
+                    {"held_bytes", holes.held_bytes},
                     {"used_bytes", holes.used_bytes},
                     {"largest_free_bytes", holes.largest_free},
                     {"free_ranges", holes.free_ranges},
@@ -110,7 +111,7 @@ Json to_json(const inspect::GrowthLine& line, inspect::Symbols& symbols) {
           {"first_bytes", line.series.first_bytes},
           {"last_count", line.series.last_count},
           {"last_bytes", line.series.last_bytes},
-          {"site", to_json(line.site, symbols)}};
+          {"site", to_json(line.series.site, symbols)}};
 }
 
 // Addresses as text, because readers of JSON keep only 53 bits of a number; pieces by their distance from the
@@ -187,7 +188,7 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         format_bytes(line.series.first_bytes), line.series.last_count,
                         format_bytes(line.series.last_bytes),
                         line.series.keeps_growing() ? "; it never stops" : "");
-    add_stack(text, symbols, line.site, view.frames);
+    add_stack(text, symbols, line.series.site, view.frames);
   }
   text += rest_of(report.growth.size(), view.rows);
   return text;

@@ -93,7 +93,7 @@ bool open_inside(const TopOptions& options, std::unique_ptr<inspect::LiveReport>
   if (options.trace.empty()) return true;
   std::string problem;
   if (const auto source = inspect::source_of_file(options.trace, problem))
-    inside = inspect::LiveReport::open(*source, problem);
+    inside = inspect::LiveReport::open(*source, problem, options.filter);
   if (!inside) show(stderr, fmt::format("plat: {}: {}\n", options.trace, problem));
   return inside != nullptr;
 }

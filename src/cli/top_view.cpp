@@ -16,7 +16,9 @@ namespace {
 // A terminal is narrow, and the end of a line is what it cuts off: the line of the program comes first.
 std::string place_of(const inspect::Frame& frame) {
   if (frame.line == 0) return inspect::to_text(frame);
-  return fmt::format("{}:{} {}", frame.file.substr(frame.file.rfind('/') + 1), frame.line, frame.function);
+  constexpr size_t kNameMost = 30;
+  return fmt::format("{}:{} {}", frame.file.substr(frame.file.rfind('/') + 1), frame.line,
+                     inspect::shortened(frame.function, kNameMost));
 }
 
 constexpr std::array kNames = {"bytes", "grown", "count", "births"};
@@ -61,14 +63,16 @@ std::vector<std::string> TopView::lines(const inspect::Report& report, inspect::
   for (const inspect::Holes& heap : report.holes_at_end) {
     if (heap.kind != inspect::Kind::Heap) continue;
     if (!titled)
-      lines.insert(lines.end(),
-                   {"", fmt::format("{:>12} {:>12} {:>7}  {}", "used", "of", "blocks' gaps", "pool")});
+      lines.insert(lines.end(), {"", fmt::format("{:>12} {:>12} {:>12} {:>6}  {}", "used", "of",
+                                                 "largest free", "gaps", "pool")});
     titled = true;
-    lines.push_back(fmt::format("{:>12} {:>12} {:>12}  {}", format_bytes(heap.used_bytes),
-                                format_bytes(heap.size), heap.free_ranges, visible(heap.name)));
+    lines.push_back(fmt::format("{:>12} {:>12} {:>12} {:>6}  {}", format_bytes(heap.used_bytes),
+                                format_bytes(heap.held_bytes), format_bytes(heap.largest_free),
+                                heap.free_ranges, visible(heap.name)));
   }
   std::vector<inspect::Owner> owners = report.at_end;
   std::stable_sort(owners.begin(), owners.end(), [&](const inspect::Owner& a, const inspect::Owner& b) {
+    if (is_addresses(a.kind) != is_addresses(b.kind)) return is_addresses(b.kind);
     switch (order) {
       case SortBy::Grown:
         return grown(a) > grown(b);

@@ -37,7 +37,8 @@ class Growing {
   Growing(inspect::Source source, inspect::Reader reader, inspect::FrameFilter filter)
       : source_(std::move(source)),
         reader_(std::move(reader)),
-        historian_(reader_.info()),
+        symbols_(reader_.info(), filter),
+        historian_(reader_.info(), [this](uint32_t stack) { return symbols_.place_of(stack); }),
         filter_(std::move(filter)) {}
 
   uint64_t read_on() {
@@ -68,7 +69,8 @@ class Growing {
     CheckRequest request;
     if (!reader->info().ended) request.until_ns = end_ns - std::min(end_ns, kSettledNs);
     CheckAnswer answer;
-    const auto checker = look_through(*reader, request, answer);
+    inspect::Symbols symbols(reader->info(), filter_);
+    const auto checker = look_through(*reader, symbols, request, answer);
     findings_ = checker->findings();
     failed_calls_ = checker->failed_calls();
     // Of a long trace it takes a while: most of the time is for others.
@@ -81,6 +83,7 @@ class Growing {
   std::vector<inspect::FailedCall> failed_calls_;
   uint64_t next_ns_ = 0;  // when they are looked for again
   inspect::Reader reader_;
+  inspect::Symbols symbols_;
   inspect::Historian historian_;
   inspect::FrameFilter filter_;
 };

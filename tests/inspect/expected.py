@@ -132,6 +132,7 @@ EXPECTED = {
     "leak_region": ["INSP-Leak-region"],
     "leak_without_reset": ["INSP-Leak-device-block"],
     "growth": ["INSP-Growth-marks"],
+    "growth_in_turns": ["INSP-Growth-marks"],
     "no_growth": [],
     "killed": ["INSP-Access-past-end"],
     "forks": ["INSP-Access-past-end"],

@@ -35,6 +35,24 @@ def test_another_allocator_is_the_program_s_unless_it_is_named():
     assert any("other_allocate" in stack[0] for stack in stacks())
 
 
+def test_a_thread_s_stack_ends_with_its_function():
+    done = run("check", "--json", "--", PROGRAM, "race_of_threads")
+    (race,) = [json.loads(line) for line in done.stdout.splitlines()]
+    shown = [frame["text"] for frame in race["site"]["stack"]]
+    assert "race_programs.cpp" in shown[-1] and len(shown) > 1, shown
+    done = run("check", "--json", "--all-frames", "--", PROGRAM, "race_of_threads")
+    assert "libstdc++" in done.stdout
+
+
+def test_calls_of_one_line_are_one_place(tmp_path):
+    trace = tmp_path / "t"
+    assert run("record", "--stacks", "unwind", "-o", trace, "--", PROGRAM, "growth_in_turns").returncode == 0
+    (report,) = json.loads(run("report", "--json", trace).stdout)
+    assert [(owner["live_count"], owner["live_bytes"]) for owner in report["at_peak"]] == [(8, 32 << 10)], report["at_peak"]
+    (growth,) = report["growth"]
+    assert growth["never_stops"] and growth["last_count"] == 8
+
+
 def test_report_names_the_program_s_lines_too(tmp_path):
     trace, page = tmp_path / "t", tmp_path / "page.html"
     assert run("record", "--stacks", "unwind", "-o", trace, "--", STACKS).returncode == 0

@@ -18,6 +18,13 @@ uint64_t index_key(const Finding& finding) {
 
 }  // namespace
 
+// Stacks of one place are shown alike, so that any of them tells the same.
+void Checker::move_to_place(Finding& finding) const {
+  if (!options_.place_of) return;
+  finding.site.stack = options_.place_of(finding.site.stack);
+  for (Related& related : finding.related) related.born.stack = options_.place_of(related.born.stack);
+}
+
 bool Checker::count_again(const Finding& finding) {
   const auto [first, last] = index_.equal_range(index_key(finding));
   for (auto at = first; at != last; ++at) {
@@ -32,6 +39,7 @@ bool Checker::count_again(const Finding& finding) {
 
 void Checker::add(Finding finding) {
   if (!options_.warnings && finding.severity() == rules::Severity::Warning) return;
+  move_to_place(finding);
   if (count_again(finding)) return;
   if (counts_[finding.rule] == kFindingsOfRule) {
     ++totals_.left_out;

@@ -32,6 +32,7 @@ struct CheckOptions {
   uint64_t max_live = 0;
   bool has_max_live = false;
   std::function<bool(const Object&)> is_leak;  // whether one that lives at the end counts; empty: all do
+  PlaceOf place_of;                            // findings of one place are one
 };
 
 struct Totals {
@@ -46,7 +47,10 @@ struct Totals {
 class Checker final : public Listener {
  public:
   explicit Checker(CheckOptions options)
-      : options_(std::move(options)), model_(*this, options_.sweep_after), races_(model_) {}
+      : options_(std::move(options)),
+        model_(*this, options_.sweep_after),
+        races_(model_),
+        growth_(options_.place_of) {}
 
   void apply(const Event& event) { model_.apply(event); }
   // After the last event.
@@ -72,6 +76,7 @@ class Checker final : public Listener {
   using Ranges = Model::Ranges;
 
   void add(Finding finding);
+  void move_to_place(Finding& finding) const;
   // Whether there is one like it, which is counted once more.
   bool count_again(const Finding& finding);
   Finding about(const Access& access, RuleId rule, std::string detail) const;

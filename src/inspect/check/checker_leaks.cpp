@@ -77,7 +77,7 @@ void Checker::leak(const Object& object, const Event* taken_back) {
 
 std::string Checker::growth_of(Kind kind, uint32_t stack) const {
   for (const auto& [text, all] : growth_.series()) {
-    const auto found = all.find({kind, stack});
+    const auto found = all.find({kind, growth_.place_of(stack)});
     if (found == all.end() || found->second.rises == 0) continue;
     const GrowthSeries& series = found->second;
     return fmt::format("; from here {} more came at {} of {} marks '{}'",
@@ -93,7 +93,7 @@ void Checker::report_growth() {
       if (!series.keeps_growing()) continue;
       Finding finding;
       finding.rule = RuleId::GrowthMarks;
-      finding.site = growth_.site_of(key);
+      finding.site = series.site;
       finding.detail =
           fmt::format("{}s from here grew at {} of {} marks '{}': from {} ({}) to {} ({})",
                       name_of(key.first), series.rises, series.marks, text, series.first_count,

@@ -77,6 +77,7 @@ void Checker::check_race(const Access& access) {
   other.born = earlier;
   other.died = {};
   finding.related.push_back(other);
+  move_to_place(finding);
   // The same again needs no words, and where streams race they do it at every step.
   if (finding.site.stack != 0 && count_again(finding)) return;
   finding.detail = fmt::format(

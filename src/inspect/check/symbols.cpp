@@ -60,6 +60,11 @@ bool is_in_header_of_others(const Frame& frame) {
          });
 }
 
+// What runs a std::thread: a function that the library keeps to itself.
+bool is_thread_runner(const Frame& frame) {
+  return frame.function.empty() && is_library(frame.module, "libstdc++.so");
+}
+
 // What stands between a line of Python and the machine code that it calls. What it holds of Python is in the
 // frames of Python.
 bool is_interpreter(const Frame& frame) {
@@ -135,23 +140,6 @@ std::vector<Frame> take_inlined(Dwfl_Module* module, uint64_t address, Frame& fr
   return inlined;
 }
 
-// Names of templates and lambdas go on for lines: what is in brackets is left out where it is too much.
-std::string shortened(const std::string& name, size_t most) {
-  if (name.size() <= most) return name;
-  std::string text;
-  size_t depth = 0;
-  size_t left_out = 0;
-  for (const char c : name) {
-    const bool closes = c == ')' || c == '>';
-    if (closes && depth > 0 && --depth == 0 && left_out > 0) text += "...";
-    if (depth == 0) text += c;
-    left_out = depth == 0 ? 0 : left_out + 1;
-    if (c == '(' || c == '<') ++depth;
-  }
-  if (text.size() > most) text.replace(most - 3, std::string::npos, "...");
-  return text;
-}
-
 }  // namespace
 
 // The files are opened where they are now, at the addresses that they had in the program.
@@ -179,6 +167,7 @@ bool FrameFilter::hides(const Frame& frame) const {
   if (all) return false;
   if (frame.is_python()) return is_own_python(frame) || is_in_header_of_others(frame);
   return is_own_library(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
+         is_thread_runner(frame) ||
          std::any_of(libraries.begin(), libraries.end(),
                      [&](const std::string& name) { return is_library(frame.module, name); });
 }
@@ -241,6 +230,31 @@ std::vector<Frame> Symbols::frames_of(uint32_t stack) {
     if (ended && !has_python) break;
   }
   return shown.empty() ? all : shown;
+}
+
+uint32_t Symbols::place_of(uint32_t stack) {
+  const auto [known, is_new] = places_.try_emplace(stack, stack);
+  if (!is_new || stack == 0) return known->second;
+  std::string shown;
+  for (const Frame& frame : frames_of(stack)) shown += to_text(frame) + '\n';
+  if (!shown.empty()) known->second = first_.emplace(std::move(shown), stack).first->second;
+  return known->second;
+}
+
+std::string shortened(const std::string& name, size_t most) {
+  if (name.size() <= most) return name;
+  std::string text;
+  size_t depth = 0;
+  size_t left_out = 0;
+  for (const char c : name) {
+    const bool closes = c == ')' || c == '>';
+    if (closes && depth > 0 && --depth == 0 && left_out > 0) text += "...";
+    if (depth == 0) text += c;
+    left_out = depth == 0 ? 0 : left_out + 1;
+    if (c == '(' || c == '<') ++depth;
+  }
+  if (text.size() > most) text.replace(most - 3, std::string::npos, "...");
+  return text;
 }
 
 std::string to_text(const Frame& frame) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "inspect/trace/format.h"
@@ -40,6 +41,9 @@ class Symbols {
   // The frames of a stack, innermost first, down to main or the thread's function, without those that are
   // hidden. All of them if nothing else would be left; those of the recorder never.
   std::vector<Frame> frames_of(uint32_t stack);
+  // The first stack that was asked for of those that are shown as this one is. A compiler that copies code,
+  // into a loop or a branch of it, makes several stacks of one line.
+  uint32_t place_of(uint32_t stack);
 
  private:
   struct Files;
@@ -50,7 +54,12 @@ class Symbols {
   FrameFilter filter_;
   std::unique_ptr<Files> files_;
   std::map<uint64_t, std::vector<Frame>> known_;
+  std::unordered_map<uint32_t, uint32_t> places_;
+  std::map<std::string, uint32_t> first_;  // by what is shown
 };
+
+// A name that goes on for lines, with what is in its brackets left out.
+std::string shortened(const std::string& name, size_t most);
 
 // "main.cpp:12" or "in libfoo.so"; the whole is "function at place".
 std::string to_text(const Frame& frame);

@@ -175,7 +175,8 @@ History& Historian::finish(const TraceInfo& info) {
   return history_;
 }
 
-std::optional<History> read_history(const Source& source, std::string& problem, Needs needs) {
+std::optional<History> read_history(const Source& source, std::string& problem, Needs needs,
+                                    const FrameFilter& filter) {
   auto reader = Reader::open(source, problem);
   if (!reader) return std::nullopt;
   if (reader->info().cut_off) {
@@ -186,7 +187,8 @@ std::optional<History> read_history(const Source& source, std::string& problem, 
     problem = fmt::format("is damaged: {} of its chunks cannot be read to the end", reader->info().damaged);
     return std::nullopt;
   }
-  Historian historian(reader->info());
+  Symbols symbols(reader->info(), filter);
+  Historian historian(reader->info(), [&](uint32_t stack) { return symbols.place_of(stack); });
   for (Event event; reader->next(event);) historian.apply(event);
   History& history = historian.finish(reader->info());
   if (needs == Needs::DeviceMemory && history.peak_bytes == 0) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "inspect/check/symbols.h"
 #include "inspect/model/growth.h"
 #include "inspect/model/model.h"
 #include "inspect/trace/reader.h"
@@ -117,7 +118,9 @@ struct History {
 // Builds a history, one event at a time.
 class Historian final : public Listener {
  public:
-  explicit Historian(TraceInfo info) { history_.info = std::move(info); }
+  explicit Historian(TraceInfo info, PlaceOf place_of = {}) : growth_(std::move(place_of)) {
+    history_.info = std::move(info);
+  }
   Historian(const Historian&) = delete;
 
   void apply(const Event& event);
@@ -152,6 +155,6 @@ enum class Needs { DeviceMemory, Anything, Nothing };
 // nothing, with the reason, if it is no trace, a part of it cannot be read, or it holds not what is needed:
 // what is made of half a trace looks like a whole one to the tools that open it.
 std::optional<History> read_history(const Source& source, std::string& problem,
-                                    Needs needs = Needs::DeviceMemory);
+                                    Needs needs = Needs::DeviceMemory, const FrameFilter& filter = {});
 
 }  // namespace plat::inspect

@@ -23,9 +23,17 @@ void GrowthBook::mark(const std::string& text) {
   const auto [seen, fresh] = seen_.try_emplace(text);
   seen->second = {!fresh, ++marks_};
   auto& all = series_[text];
+  std::map<Key, Living> places;
   for (const auto& [key, living] : living_) {
+    Living& place = places[{key.first, place_of(key.second)}];
+    if (place.site.event == 0 || living.site.event < place.site.event) place.site = living.site;
+    place.count += living.count;
+    place.bytes += living.bytes;
+  }
+  for (const auto& [key, living] : places) {
     GrowthSeries& series = all[key];
     if (series.marks == 0) {
+      series.site = living.site;
       series.first_count = living.count;
       series.first_bytes = living.bytes;
     } else if (living.count > series.last_count) {
@@ -50,7 +58,7 @@ std::vector<GrowthLine> GrowthBook::rising() const {
   std::vector<GrowthLine> lines;
   for (const auto& [text, all] : series_)
     for (const auto& [key, series] : all)
-      if (series.rises > 0) lines.push_back({text, key.first, site_of(key), series});
+      if (series.rises > 0) lines.push_back({text, key.first, series});
   std::stable_sort(lines.begin(), lines.end(),
                    [](const GrowthLine& a, const GrowthLine& b) { return a.series.rises > b.series.rises; });
   return lines;

@@ -11,8 +11,9 @@
 
 namespace plat::inspect {
 
-// One kind of thing from one call stack, over the marks of one text since it first lived at one.
+// One kind of thing from one place, over the marks of one text since it first lived at one.
 struct GrowthSeries {
+  Site site;  // where the first of them was born
   uint64_t marks = 0;
   uint64_t rises = 0;  // marks at which there were more than at the one before
   uint64_t first_count = 0, first_bytes = 0;
@@ -22,11 +23,10 @@ struct GrowthSeries {
   bool keeps_growing() const { return marks >= 4 && rises + 1 >= marks; }
 };
 
-// Things of one kind from one place, over the marks of one text.
+// The same with its names.
 struct GrowthLine {
   std::string mark;
   Kind kind{};
-  Site site;
   GrowthSeries series;
 };
 
@@ -36,7 +36,9 @@ class GrowthBook {
   // nothing: those go first, the oldest before the others.
   static constexpr size_t kTextsMax = 256;
 
-  using Key = std::pair<Kind, uint32_t>;  // kind, stack
+  using Key = std::pair<Kind, uint32_t>;  // kind, place
+
+  explicit GrowthBook(PlaceOf place_of = {}) : place_of_(std::move(place_of)) {}
 
   void born(const Object& object);
   void died(const Object& object);
@@ -45,8 +47,7 @@ class GrowthBook {
   const std::map<std::string, std::map<Key, GrowthSeries>>& series() const { return series_; }
   // What rose at some mark, most rises first.
   std::vector<GrowthLine> rising() const;
-  // Where the first one of a kind and stack was born.
-  const Site& site_of(const Key& key) const { return living_.at(key).site; }
+  uint32_t place_of(uint32_t stack) const { return place_of_ ? place_of_(stack) : stack; }
 
  private:
   void make_room();
@@ -56,6 +57,8 @@ class GrowthBook {
     uint64_t count = 0;
     uint64_t bytes = 0;
   };
+  PlaceOf place_of_;
+  // By stack: which place that is takes time to find out, and matters at marks alone.
   std::map<Key, Living> living_;
   std::map<std::string, std::map<Key, GrowthSeries>> series_;
   struct Seen {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ constexpr bool takes_device_memory(Kind kind) {
   return kind == Kind::DeviceBlock || kind == Kind::PoolBlock || kind == Kind::Physical;
 }
 
+// Ranges of addresses, which say where memory is and are none: in lists they come after what is.
+constexpr bool is_addresses(Kind kind) {
+  return kind == Kind::Reservation || kind == Kind::Mapping || kind == Kind::Heap;
+}
+
 // Where something happened.
 struct Site {
   uint64_t event = 0;  // 0: nowhere
@@ -50,6 +56,10 @@ struct Site {
 
   static Site of(const Event& event);
 };
+
+// Which place a stack is: one number for all stacks that people cannot tell apart. Empty: each stack is a
+// place.
+using PlaceOf = std::function<uint32_t(uint32_t stack)>;
 
 struct Use {
   Position position;

@@ -11,14 +11,10 @@ namespace {
 
 constexpr size_t kMarksMax = 1 << 16;
 
-// Ranges of addresses, which say where memory is and are none: after those that have it.
-bool is_addresses(Kind kind) {
-  return kind == Kind::Reservation || kind == Kind::Mapping || kind == Kind::Heap;
-}
-
 class Collector final : public Listener {
  public:
-  Collector(Report& report, uint64_t peak_event) : report_(report), peak_event_(peak_event), model_(*this) {}
+  Collector(Report& report, uint64_t peak_event, const PlaceOf& place_of)
+      : report_(report), peak_event_(peak_event), growth_(place_of), model_(*this) {}
 
   void run(Reader& reader) {
     Event event;
@@ -92,8 +88,8 @@ class Collector final : public Listener {
   using Key = std::tuple<Kind, std::string, uint32_t>;
 
   // The name of an import is its key, and every one has another.
-  static Key key_of(const Object& object) {
-    return {object.kind, object.kind == Kind::Import ? "" : object.name, object.born.stack};
+  Key key_of(const Object& object) const {
+    return {object.kind, object.kind == Kind::Import ? "" : object.name, growth_.place_of(object.born.stack)};
   }
 
   // Whether its bytes are device memory. Where the calls of the device were not seen, what pools hand out is
@@ -131,12 +127,30 @@ class Collector final : public Listener {
   }
 
   Holes holes_of(const Object& object, const Model::Ranges& inside) const {
-    Holes holes{object.kind, object.title(), object.start, object.size, 0, 0, 0};
+    Holes holes{object.kind, object.title(), object.start, object.size, 0, 0, 0, 0};
+    if (object.kind == Kind::Heap)
+      model_.memory().for_each(object.start, object.end(), [&](uint64_t start, uint64_t end, ObjectId) {
+        holes.held_bytes += end - start;
+      });
+    const bool of_memory = holes.held_bytes > 0;
+    if (!of_memory) holes.held_bytes = object.size;
     uint64_t at = object.start;
-    const auto gap = [&](uint64_t until) {
-      if (until <= at) return;
+    const auto add_free = [&](uint64_t start, uint64_t end) {
+      if (end <= start) return;
       ++holes.free_ranges;
-      holes.largest_free = std::max(holes.largest_free, until - at);
+      holes.largest_free = std::max(holes.largest_free, end - start);
+    };
+    const auto gap = [&](uint64_t until) {
+      if (!of_memory || until <= at) return add_free(at, until);
+      uint64_t first = at, last = at;  // pieces that touch are one
+      model_.memory().for_each(at, until, [&](uint64_t start, uint64_t end, ObjectId) {
+        if (start != last) {
+          add_free(first, last);
+          first = start;
+        }
+        last = end;
+      });
+      add_free(first, last);
     };
     inside.for_each(object.start, object.end(), [&](uint64_t start, uint64_t end, ObjectId) {
       gap(start);
@@ -171,7 +185,10 @@ class Collector final : public Listener {
 
 class Follower final : public LiveReport {
  public:
-  explicit Follower(Reader reader) : reader_(std::move(reader)), collector_(report_, 0) {
+  Follower(Reader reader, const FrameFilter& filter)
+      : reader_(std::move(reader)),
+        symbols_(reader_.info(), filter),
+        collector_(report_, 0, [this](uint32_t stack) { return symbols_.place_of(stack); }) {
     report_.info = reader_.info();
   }
 
@@ -183,25 +200,28 @@ class Follower final : public LiveReport {
 
  private:
   Reader reader_;
+  Symbols symbols_;
   Report report_;
   Collector collector_;
 };
 
 }  // namespace
 
-std::unique_ptr<LiveReport> LiveReport::open(const Source& source, std::string& problem) {
+std::unique_ptr<LiveReport> LiveReport::open(const Source& source, std::string& problem,
+                                             const FrameFilter& filter) {
   auto reader = Reader::open(source, problem);
-  return reader ? std::make_unique<Follower>(std::move(*reader)) : nullptr;
+  return reader ? std::make_unique<Follower>(std::move(*reader), filter) : nullptr;
 }
 
-std::optional<Report> make_report(const Source& source, std::string& problem) {
+std::optional<Report> make_report(const Source& source, std::string& problem, const FrameFilter& filter) {
   uint64_t peak = 0;
   for (int pass = 0;; ++pass) {
     auto reader = Reader::open(source, problem);
     if (!reader) return std::nullopt;
     Report report;
     report.info = reader->info();
-    Collector collector(report, peak);
+    Symbols symbols(reader->info(), filter);
+    Collector collector(report, peak, [&](uint32_t stack) { return symbols.place_of(stack); });
     collector.run(*reader);
     if (pass == 1 || collector.peak_event() == 0) return report;
     peak = collector.peak_event();

@@ -2,6 +2,7 @@
 // What happened to memory: who held it at the peak, how it went over time, what came and went, and the holes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/check/symbols.h"
 #include "inspect/model/growth.h"
 #include "inspect/model/model.h"
 #include "inspect/trace/reader.h"
@@ -25,16 +27,18 @@ struct Owner {
   uint64_t temporary = 0;  // went before anything else came
 };
 
-// How a range that is cut up is used.
+// How a range that is cut up is used: a reservation by mappings, the memory of a heap by regions. A heap may
+// be registered over far more addresses than there is memory behind them.
 struct Holes {
   Kind kind{};  // heap or reservation
   std::string name;
   uint64_t start = 0, size = 0;
+  uint64_t held_bytes = 0;  // what there is to use: addresses, or memory where that is known
   uint64_t used_bytes = 0;
   uint64_t largest_free = 0;
   uint64_t free_ranges = 0;
 
-  uint64_t free_bytes() const { return size - used_bytes; }
+  uint64_t free_bytes() const { return held_bytes - std::min(held_bytes, used_bytes); }
   // The part of the free bytes that the largest free range does not have.
   double share() const {
     return free_bytes() == 0 ? 0
@@ -74,13 +78,14 @@ struct Report {
 class LiveReport {
  public:
   // nullptr, with the reason, if it is no trace.
-  static std::unique_ptr<LiveReport> open(const Source& source, std::string& problem);
+  static std::unique_ptr<LiveReport> open(const Source& source, std::string& problem,
+                                          const FrameFilter& filter = {});
   virtual ~LiveReport() = default;
   virtual const Report& update() = 0;
 };
 
 // Reads the trace twice: once to find the peak, once to look around there. nothing, with the reason, if it is
 // no trace.
-std::optional<Report> make_report(const Source& source, std::string& problem);
+std::optional<Report> make_report(const Source& source, std::string& problem, const FrameFilter& filter = {});
 
 }  // namespace plat::inspect

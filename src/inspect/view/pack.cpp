@@ -14,6 +14,7 @@ namespace plat::inspect {
 
 namespace {
 
+constexpr size_t kNameMost = 60;              // letters of a function
 constexpr uint8_t kCounts = 1, kDivided = 2;  // flags of a life, as web/trace.js knows them
 
 // Numbers from 0 for what comes as system ids and handles.
@@ -58,7 +59,7 @@ class Packer {
     for (const OpInfo& op : kOps) json["ops"].push_back(std::string(op.name));
     Json& frames = json["frames"] = Json::array();
     for (const NamedFrame& frame : stacks_.frames())
-      frames.push_back(Json::array({frame.name, frame.file, std::max(frame.line, 0)}));
+      frames.push_back(Json::array({shortened(frame.name, kNameMost), frame.file, std::max(frame.line, 0)}));
     json["columns"] = columns_.list();
     return compress(json);
   }
@@ -70,12 +71,14 @@ class Packer {
     return has_name ? fmt::format("thread {} ({})", thread, found->second) : fmt::format("thread {}", thread);
   }
 
-  // Sites of one stack, or of one call where there is no stack, share a number.
+  // Stacks that are shown alike share a number, and where there is none all of one call.
   uint32_t stack_of(const Site& site) {
-    const std::vector<uint32_t>& frames = stacks_.of(site);
-    const auto [found, is_new] = stack_numbers_.emplace(&frames, static_cast<uint32_t>(stack_list_.size()));
-    if (is_new) stack_list_.push_back(&frames);
-    return found->second;
+    const std::vector<uint32_t>* const frames = &stacks_.of(site);
+    const auto [known, is_first] = stack_numbers_.emplace(frames, 0);
+    if (!is_first) return known->second;
+    const auto [found, is_new] = alike_.emplace(*frames, static_cast<uint32_t>(stack_list_.size()));
+    if (is_new) stack_list_.push_back(frames);
+    return known->second = found->second;
   }
 
   // A time, or -1 for what never came.
@@ -214,7 +217,7 @@ class Packer {
                       {"lastCount", line.series.last_count},
                       {"lastBytes", line.series.last_bytes},
                       {"neverStops", line.series.keeps_growing()},
-                      {"stack", stack_of(line.site)}});
+                      {"stack", stack_of(line.series.site)}});
     }
     return list;
   }
@@ -243,6 +246,7 @@ class Packer {
   Symbols& symbols_;
   Columns columns_;
   std::map<const std::vector<uint32_t>*, uint32_t> stack_numbers_;
+  std::map<std::vector<uint32_t>, uint32_t> alike_;
   std::vector<const std::vector<uint32_t>*> stack_list_;
   Numbers threads_, streams_;
 };

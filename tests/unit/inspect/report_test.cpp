@@ -73,5 +73,27 @@ TEST(Report, ListsThoseWhoHaveMemoryBeforeThoseWhoHaveAddresses) {
   EXPECT_EQ(report->at_peak[1].kind, Kind::Reservation);
 }
 
+TEST(Report, TheHolesOfAHeapAreThoseOfItsMemory) {
+  ChunkBytes chunk;
+  chunk.thread(1)
+      .event(Op::aclrtMalloc, 1, {zigzag(0x10000), 0x1000, 0})
+      .event(Op::aclrtMalloc, 1, {zigzag(0x1000), 0x1000, 0})  // touches the first
+      .event(Op::aclrtMalloc, 1, {zigzag(0x3000), 0x1000, 0})
+      .event(Op::mstxMemHeapRegister, 1, {0, 1, 0, zigzag(-0x4000), 0x40000000, 0, 0})
+      .event(Op::mstxMemRegionsRegister, 1, {0, 1, 2, 0, zigzag(0), 0x400, 0});
+  const auto bytes = trace_of({chunk});
+  std::string problem;
+  const auto report = make_report(source_of_bytes(bytes.data(), bytes.size()), problem);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->holes_at_end.size(), 1u);
+  const Holes& heap = report->holes_at_end[0];
+  EXPECT_EQ(heap.size, 0x40000000u);
+  EXPECT_EQ(heap.held_bytes, 0x3000u);
+  EXPECT_EQ(heap.used_bytes, 0x400u);
+  EXPECT_EQ(heap.free_ranges, 2u);
+  EXPECT_EQ(heap.largest_free, 0x1c00u);
+  EXPECT_EQ(heap.free_bytes(), 0x2c00u);
+}
+
 }  // namespace
 }  // namespace plat::inspect
