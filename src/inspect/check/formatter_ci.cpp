@@ -79,7 +79,8 @@ Json flow_of(const Json& finding) {
   const auto add = [&](const Json& from, const char* key, const std::string& what) {
     if (from.contains(key)) steps.try_emplace(from[key]["event"].get<uint64_t>(), what, &from[key]);
   };
-  add(finding, "site", "found");
+  // A leak shows where it was allocated, which its object says.
+  if (!finding["rule"].get<std::string>().starts_with("INSP-Leak-")) add(finding, "site", "found");
   for (const Json& object : finding["objects"])
     for (const char* const key : {"allocated", "used", "freed"})
       add(object, key, fmt::format("{} {}", object["kind"].get<std::string>(), key));
@@ -106,12 +107,15 @@ std::string to_junit(const std::vector<Json>& findings, const std::string& test)
       "failures=\"{}\">\n",
       name, std::max<size_t>(findings.size(), 1), failures);
   if (findings.empty()) text += fmt::format("  <testcase classname=\"{}\" name=\"memory\"/>\n", name);
+  std::map<std::string, size_t> seen;  // a name twice would be one test to most readers
   for (const Json& raw : findings) {
     const Json finding = Json::parse(to_line(raw));  // names may hold any bytes, XML may not
     const std::string detail = finding["detail"];
     const bool fails = finding["severity"] == "error";
     const std::string body = xml(to_text(finding, 16));
-    text += fmt::format("  <testcase classname=\"{}\" name=\"{}\">\n", name, xml(lasting_name(finding)));
+    std::string place = lasting_name(finding);
+    if (const size_t before = seen[place]++; before > 0) place += fmt::format(" ({})", before + 1);
+    text += fmt::format("  <testcase classname=\"{}\" name=\"{}\">\n", name, xml(place));
     text += fails ? fmt::format("    <failure message=\"{}\">{}</failure>\n", xml(detail), body)
                   : fmt::format("    <system-out>{}</system-out>\n", body);
     text += "  </testcase>\n";

@@ -44,6 +44,23 @@ TEST(Junit, AWarningIsNoFailure) {
   EXPECT_NE(text.find("<system-out>"), std::string::npos);
 }
 
+TEST(Junit, TwoFindingsOfOneLineAreTwoTests) {
+  const std::string text = to_junit({finding_at("/src/a.cpp"), finding_at("/src/a.cpp")}, "t");
+  EXPECT_NE(text.find("name=\"INSP-Access-freed at /src/a.cpp:7\""), std::string::npos) << text;
+  EXPECT_NE(text.find("name=\"INSP-Access-freed at /src/a.cpp:7 (2)\""), std::string::npos) << text;
+}
+
+TEST(Sarif, ALeakIsAllocatedWhereItShows) {
+  Json leak = finding_at("/src/a.cpp");
+  leak["rule"] = "INSP-Leak-device-block";
+  leak["objects"].push_back(
+      {{"role", "leaked"}, {"kind", "device block"}, {"address", "0x1000"}, {"allocated", leak["site"]}});
+  const Json sarif = Json::parse(to_sarif({leak}, "1"));
+  const Json& flow = sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"];
+  ASSERT_EQ(flow.size(), 1u);
+  EXPECT_EQ(flow[0]["location"]["message"]["text"], "device block allocated by aclrtMemcpy");
+}
+
 TEST(Sarif, SaysHowItCameToThat) {
   Json finding = finding_at("/src/a.cpp");
   finding["site"]["event"] = 9;
