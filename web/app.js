@@ -36,10 +36,11 @@ export class App {
     addEventListener("keydown", event => this.pressed(event));
   }
 
-  get ground() {
-    const key = `${this.key} ${this.way}`;
-    if (!this.grounds.has(key)) this.grounds.set(key, new Ground(this.trace, this.key, this.way));
-    return this.grounds.get(key);
+  get ground() { return this.groundOf(this.key); }
+  groundOf(key) {
+    const name = `${key} ${this.way}`;
+    if (!this.grounds.has(name)) this.grounds.set(name, new Ground(this.trace, key, this.way));
+    return this.grounds.get(name);
   }
 
   build() {

@@ -64,7 +64,8 @@ export function showDetails(place, app) {
   const found = trace.findings.map((finding, i) => ({ finding, i })).filter(({ finding }) => finding.lives.includes(life));
   for (const { finding, i } of found) row(finding.severity, make("button", { class: "link", onclick: () => app.showFinding(i) }, `${finding.rule}: ${finding.message}`));
   place.replaceChildren(
-    make("div", { class: "row" }, make("strong", {}, `${bytesText(size[life])} ${kindOf(trace, life)}`),
+    make("p", {}, make("strong", {}, `${bytesText(size[life])} ${kindOf(trace, life)}`)),
+    make("div", { class: "row" },
       make("button", { onclick: () => app.showLife(life) }, "Zoom to its life"),
       make("button", { onclick: () => app.select(-1), "aria-label": "Close the details" }, "Close")),
     make("dl", {}, ...rows));

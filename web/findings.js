@@ -3,6 +3,12 @@
 
 import { make, many, timeText } from "./words.js";
 
+// Severity and rule stand above it.
+function withoutTitle({ severity, rule, text }) {
+  const title = `${severity}: ${rule}: `;
+  return text.startsWith(title) ? text.slice(title.length) : text;
+}
+
 export class Findings {
   constructor(place, app) {
     this.place = place;
@@ -20,7 +26,7 @@ export class Findings {
         make("button", { class: "link", onclick: () => this.app.showFinding(i) },
           make("span", { class: finding.severity === "error" ? "badge bad-badge" : "badge" }, finding.severity), " ", make("b", {}, finding.rule)),
         finding.ns > 0 ? ` at ${timeText(finding.ns)}` : "",
-        make("pre", {}, finding.text)))),
+        make("pre", {}, withoutTitle(finding))))),
       ...(failedCalls.length === 0 ? [] : [make("h2", {}, "Calls that returned an error"), make("p", { class: "said" }, "No mistake by themselves: many a program asks, and then does something else."),
         ...failedCalls.map(text => make("pre", { class: "failed" }, text))]));
   }

@@ -8,7 +8,7 @@ import { Series } from "./series.js";
 import { kDivided, streamTitle } from "./trace.js";
 import { bytesText, countText, styleOf, timeText } from "./words.js";
 
-const kPoolHeight = 46, kRangeHeight = 15, kStreamHeight = 16, kMarkHeight = 16, kGap = 6;
+const kPoolHeight = 46, kRangeHeight = 15, kStreamHeight = 26, kMarkHeight = 16, kGap = 6;
 const kRangesDeep = 8, kStreamsMost = 24, kPoolsMost = 8;
 
 // What each pool had taken from the device, and what of that it had handed out.
@@ -101,7 +101,7 @@ export class Lanes {
     area(pool.taken, styleOf("--hole"));
     area(pool.used, colourOf(0));
     pen.fillStyle = styleOf("--text");
-    const now = `${bytesText(pool.used.at(axis.moment))} used of ${bytesText(pool.taken.at(axis.moment))} taken from the device`;
+    const now = `${bytesText(pool.used.at(axis.moment))} of ${bytesText(pool.taken.at(axis.moment))} used`;
     pen.fillText(fitText(pen, `Pool '${pool.name}': ${now}`, width - 8), 4, y + 11);
     this.drawn.push({ top: y, bottom: base, tip: x => {
       const ns = axis.ns(x, width), used = pool.used.at(ns), taken = pool.taken.at(ns);
@@ -128,7 +128,7 @@ export class Lanes {
     pen.fillStyle = styleOf("--soft");
     places.forEach(({ x, text }, i) => {
       const room = Math.min((places[i + 1]?.x ?? width) - x - 14, 140);
-      if (room >= 16) pen.fillText(fitText(pen, text, room), x + 6, y + 11);
+      if (room >= Math.min(pen.measureText(text).width, 36)) pen.fillText(fitText(pen, text, room), x + 6, y + 11);
     });
     this.drawn.push({ top: y, bottom: y + kMarkHeight, tip: x => near.filter(i => Math.abs(axis.x(ns[i], width) - x) < 6).slice(0, 8)
       .map(i => `mark '${this.trace.texts[text[i]]}' at ${timeText(ns[i])}`).join("\n") });
@@ -159,12 +159,14 @@ export class Lanes {
   }
 
   drawStream(pen, stream, y, width) {
-    const { axis } = this.app, { from, to, op } = this.trace.work, middle = y + kStreamHeight / 2;
+    const { axis } = this.app, { from, to, op } = this.trace.work, top = y + 12, tall = kStreamHeight - 14, middle = top + tall / 2;
     const title = streamTitle(stream.handle);
+    pen.fillStyle = styleOf("--soft");
+    pen.fillText(fitText(pen, stream === this.streams[0] ? `${title} (tick: work is queued, bar: the host waits)` : title, width - 8), 4, y + 10);
     pen.strokeStyle = styleOf("--line");
     pen.beginPath(); pen.moveTo(0, middle); pen.lineTo(width, middle); pen.stroke();
     let last = -2, count = 0;
-    const wait = styleOf("--bad"), work = colourOf(stream.number + 1);
+    const wait = styleOf("--soft"), work = colourOf(stream.number + 1);
     for (const i of stream.items) {
       if (Math.max(from[i], to[i]) < axis.from || from[i] > axis.to) continue;
       ++count;
@@ -172,15 +174,8 @@ export class Lanes {
       if (x - last < 1 && long < 1.5) continue;
       last = x;
       pen.fillStyle = long > 0 ? wait : work;  // what has a length is the host, waiting
-      pen.fillRect(x, y + (long > 0 ? 5 : 2), Math.max(long, 1.5), kStreamHeight - (long > 0 ? 10 : 4));
+      pen.fillRect(x, top + (long > 0 ? 3 : 0), Math.max(long, 1.5), tall - (long > 0 ? 6 : 0));
     }
-    pen.save();
-    pen.globalAlpha = 0.85;
-    pen.fillStyle = styleOf("--ground");
-    pen.fillRect(0, y + 1, pen.measureText(title).width + 8, kStreamHeight - 2);
-    pen.restore();
-    pen.fillStyle = styleOf("--soft");
-    pen.fillText(title, 4, y + 12);
     this.drawn.push({ top: y, bottom: y + kStreamHeight, tip: x => {
       const near = stream.items.filter(i => axis.x(from[i], width) <= x + 3 && axis.x(Math.max(to[i], from[i]), width) >= x - 3);
       const names = near.slice(0, 6).map(i => `${this.trace.ops[op[i]]} at ${timeText(from[i])}${to[i] > from[i] ? `: the host waits ${timeText(to[i] - from[i])}` : ""}`);

@@ -33,6 +33,12 @@ export function islandsOf(trace, pieces, apart) {
   return islands;
 }
 
+// Bytes of a line: a power of two, so that lines begin at round addresses.
+function perLine(islands) {
+  const span = islands.reduce((total, island) => total + island.end - island.start, 0);
+  return Math.max(4096, 2 ** Math.ceil(Math.log2(span / Math.max(kLinesMost - islands.length, 8))));
+}
+
 export class Places {
   constructor(place, app) {
     this.app = app;
@@ -63,16 +69,14 @@ export class Places {
     this.line.textContent = all.length === 0 ? "Nothing is mapped or allocated at this moment."
       : `${many(below.length, "piece")} of device memory, ${bytesText(sum(below))}` +
         (above.length > 0 ? `; inside, ${many(above.length, "block")} of pools, ${bytesText(sum(above))}` : "") +
-        `. Drawn: ${bytesText(span)} of addresses in ${many(islands.length, "island")}; grey is memory of a pool that no block has, empty is no memory.`;
+        `. Drawn: ${bytesText(span)} of addresses in ${many(islands.length, "island")}; ${bytesText(perLine(islands))} a line; grey is memory of a pool that no block has, empty is no memory.`;
     this.draw();
   }
 
   draw() {
     const { canvas, islands } = this, width = canvas.clientWidth, { trace } = this.app.ground;
     if (!islands || width === 0) return;
-    const span = islands.reduce((total, island) => total + island.end - island.start, 0);
-    const perLine = Math.max(4096, Math.ceil(span / Math.max(kLinesMost - islands.length, 8)));  // bytes of a line
-    const lines = islands.map(island => Math.ceil((island.end - island.start) / perLine));
+    const wide = perLine(islands), lines = islands.map(island => Math.ceil((island.end - island.start) / wide));
     const pen = penFor(canvas, Math.max(20, lines.reduce((a, b) => a + b, 0) * kLine + islands.length * (kTitle + 4)));
     this.hits = [];
     let y = 0;
@@ -81,19 +85,27 @@ export class Places {
       pen.fillText(fitText(pen, `${hexText(island.start)}, ${bytesText(island.end - island.start)}`, width), 0, y + 12);
       y += kTitle;
       const isRegion = life => kindOf(trace, life) === "region";
-      for (const life of island.lives) if (!isRegion(life)) this.piece(pen, island, life, y, perLine, width, false);
-      for (const life of island.lives) if (isRegion(life)) this.piece(pen, island, life, y, perLine, width, true);
+      for (const life of island.lives) if (!isRegion(life)) this.piece(pen, island, life, y, wide, width, false);
+      for (const life of island.lives) if (isRegion(life)) this.piece(pen, island, life, y, wide, width, true);
       y += lines[i] * kLine + 4;
     });
   }
 
+  // Its owner's colour, of whichever ground has it: blocks of pools are on another one than the memory around them.
+  colourOf(life) {
+    for (const key of [this.app.key, "device", "pools", "space"]) {
+      const { inside, owner, owners } = this.app.groundOf(key);
+      if (inside[life]) return colourOf(owners[owner[life]].rank);
+    }
+    return colourOf(-1);
+  }
+
   // A piece may go over several lines.
   piece(pen, island, life, top, perLine, width, isRegion) {
-    const { trace, owner, owners, inside } = this.app.ground, { start, size } = trace.life;
+    const { trace } = this.app.ground, { start, size } = trace.life;
     let at = start[life] - island.start;
     const end = at + size[life], isPool = !isRegion && trace.life.pool[life] !== 0 || (trace.life.flags[life] & kDivided) !== 0;
-    pen.fillStyle = life === this.app.selected ? styleOf("--strong") : isPool ? styleOf("--hole")
-      : inside[life] ? colourOf(owners[owner[life]].rank) : isRegion ? colourOf(1) : colourOf(0);
+    pen.fillStyle = life === this.app.selected ? styleOf("--strong") : isPool ? styleOf("--hole") : this.colourOf(life);
     for (let line = Math.floor(at / perLine); at < end; ++line) {
       const until = Math.min(end, (line + 1) * perLine);
       const x = (at - line * perLine) / perLine * width, wide = Math.max((until - at) / perLine * width, 0.6), y = top + line * kLine;

@@ -142,6 +142,43 @@ test("the map of addresses shows what lives at the moment, and leads to it", asy
   await page.close();
 });
 
+test("blocks of pools have the colours of their owners on the map, whatever is shown above", async () => {
+  const { page } = await open(browser, pageOf("tensors", pool));
+  for (const ground of ["device", "pools"]) {
+    await page.select("select[aria-label='What is shown']", ground);
+    await page.keyboard.press("p");
+    await page.keyboard.press("2");
+    await page.waitForFunction("plat.places.hits?.length > 0");
+    const [owners, colours] = await page.evaluate(() => {
+      const regions = [...new Set(plat.places.hits.map(({ life }) => life))].filter(life => plat.trace.kinds[plat.trace.life.kind[life]] === "region");
+      return [new Set(regions.map(life => plat.trace.life.bornStack[life])).size, new Set(regions.map(life => plat.places.colourOf(life))).size];
+    });
+    assert.ok(owners > 1);
+    assert.equal(colours, owners);
+  }
+  await page.close();
+});
+
+test("what a finding says begins with the finding", async () => {
+  const { page } = await open(browser, pageOf("leak_device_block"));
+  assert.match(await page.$eval("#panel-findings pre", element => element.textContent), /^a device block of 4 KiB/);
+  await page.close();
+});
+
+test("names of streams hide no call", async () => {
+  const { page } = await open(browser, pageOf("race_ping_pong"));
+  const heights = await page.evaluate(() => {
+    const written = [], drawn = [], note = (list, call) => function (...words) { list.push(words); return call.apply(this, words); };
+    const pen = plat.lanes.canvas.getContext("2d");
+    pen.fillText = note(written, pen.fillText);
+    pen.fillRect = note(drawn, pen.fillRect);
+    plat.lanes.drawStream(pen, plat.lanes.streams[0], 0, 800);
+    return [Math.max(...written.map(([, , y]) => y)), Math.min(...drawn.map(([, y]) => y))];
+  });
+  assert.ok(heights[0] <= heights[1], `the name ends at ${heights[0]}, calls begin at ${heights[1]}`);
+  await page.close();
+});
+
 test("two runs are compared by stack", async () => {
   const { page, complaints } = await open(browser, pageOfAll("growth", "no_growth"));
   await page.click("#tab-difference");
