@@ -162,7 +162,8 @@ export class Lanes {
     const { axis } = this.app, { from, to, op } = this.trace.work, top = y + 12, tall = kStreamHeight - 14, middle = top + tall / 2;
     const title = streamTitle(stream.handle);
     pen.fillStyle = styleOf("--soft");
-    pen.fillText(fitText(pen, stream === this.streams[0] ? `${title} (tick: work is queued, bar: the host waits)` : title, width - 8), 4, y + 10);
+    const told = `${title} (tick: work is queued, bar: the host waits)`, isTold = stream === this.streams[0] && pen.measureText(told).width <= width - 8;
+    pen.fillText(fitText(pen, isTold ? told : title, width - 8), 4, y + 10);
     pen.strokeStyle = styleOf("--line");
     pen.beginPath(); pen.moveTo(0, middle); pen.lineTo(width, middle); pen.stroke();
     let last = -2, count = 0;

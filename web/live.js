@@ -4,8 +4,8 @@
 
 globalThis.platFollow = async (App, readPacked) => {
   const { token } = JSON.parse(document.getElementById("live").textContent);
-  const ask = async () => {
-    const answer = await fetch(`data?token=${token}`);
+  const ask = async isLast => {
+    const answer = await fetch(`data?token=${token}${isLast ? "&last=1" : ""}`);
     if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
     return readPacked(await answer.arrayBuffer());
   };
@@ -15,7 +15,7 @@ globalThis.platFollow = async (App, readPacked) => {
   let busy = false, isOver = false, asked = 0;
   // Answers may overtake each other: what was asked for last is the latest.
   const refresh = async () => {
-    const number = ++asked, trace = await ask();
+    const number = ++asked, trace = await ask(isOver);
     if (number !== asked) return;
     app.traces = [trace];
     app.open(0, true);
@@ -30,7 +30,9 @@ globalThis.platFollow = async (App, readPacked) => {
     isOver = true;
     events.close();
     app.live = false;
-    try { await refresh(); } finally { app.tellNumbers(); say("The program has ended; this is the last that was seen."); }
+    try { await refresh(); } catch { /* it waits for some seconds only: what is shown stays */ }
+    app.tellNumbers();
+    say("The program has ended; this is the last that was seen.");
   });
   events.addEventListener("error", () => { if (events.readyState === EventSource.CLOSED) say("The server is gone."); });
 };

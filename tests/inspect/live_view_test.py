@@ -28,10 +28,10 @@ class Served:
         self.port, self.token = address.port, urllib.parse.parse_qs(address.query)["token"][0]
         assert address.hostname == "127.0.0.1" and len(self.token) == 32
 
-    def ask(self, path, token=None, **headers):
+    def ask(self, path, token=None, last=0, **headers):
         """Status and body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request("GET", f"{path}?token={self.token if token is None else token}", headers=headers)
+        connection.request("GET", f"{path}?token={self.token if token is None else token}{'&last=1' if last else ''}", headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
 
@@ -113,6 +113,18 @@ def test_findings_come_while_the_program_runs_and_leaks_at_its_end(served):
     assert sorted(finding["rule"] for finding in data["findings"]) == ["INSP-Access-past-end"] + ["INSP-Leak-device-block"] * 2
     (mistake,) = [finding for finding in data["findings"] if finding["rule"] == "INSP-Access-past-end"]
     assert len(mistake["lives"]) == 1 and data["process"]["judged"]
+
+
+def test_a_question_from_before_the_end_is_not_taken_for_the_last(served):
+    events = events_of(served)
+    assert next(events) == "more"
+    served.finish()
+    assert "end" in events
+    assert served.ask("/data")[0] == 200  # as if it had been on its way
+    with pytest.raises(subprocess.TimeoutExpired):
+        served.server.wait(1)
+    assert served.ask("/data", last=1)[0] == 200
+    assert served.server.wait(60) == 0
 
 
 def test_where_the_http_library_is_not_installed_the_command_works_and_says_so(served, tmp_path):
