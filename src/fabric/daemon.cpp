@@ -260,18 +260,17 @@ class Daemon::Copy {
     request_.deadline_ms = deadline_.left_ms();
     if (!send(channel_->socket.get(), request_))
       return forward(daemon_.lost(RuleId::FabricLost, "has ended"));
-    busy_[request_.buffer] = true;
-    under_way_ += 1;
+    under_way_ |= uint32_t{1} << request_.buffer;
     return {};
   }
 
   // Until what was asked for last with the buffer of this place is answered.
   Result<> wait_for(uint64_t at) {
-    while (busy_[buffer_at(at)]) PLAT_TRY(take_answer());
+    while ((under_way_ >> buffer_at(at) & 1) != 0) PLAT_TRY(take_answer());
     return {};
   }
   Result<> wait_for_all() {
-    while (under_way_ > 0) PLAT_TRY(take_answer());
+    while (under_way_ != 0) PLAT_TRY(take_answer());
     return {};
   }
 
@@ -294,11 +293,10 @@ class Daemon::Copy {
       case Received::Message:
         break;
     }
-    if (reply.cause != Cause::None || reply.buffer >= kBuffers || !busy_[reply.buffer])
+    if (reply.cause != Cause::None || (reply.buffers & ~under_way_) != 0)
       return forward(
           Error{reply.cause == Cause::Timeout ? RuleId::FabricTimeout : RuleId::FabricGone, "", text});
-    busy_[reply.buffer] = false;
-    under_way_ -= 1;
+    under_way_ &= ~reply.buffers;
     deadline_.renew();
     return {};
   }
@@ -307,8 +305,7 @@ class Daemon::Copy {
   std::unique_ptr<Channel> channel_;
   Deadline deadline_;  // of the next byte that moves
   Request request_;
-  std::array<bool, kBuffers> busy_{};
-  uint32_t under_way_ = 0;
+  uint32_t under_way_ = 0;  // a bit for each buffer
   bool asked_before_ = false;
 };
 

@@ -13,10 +13,11 @@
 
 namespace plat::fabric {
 
-inline constexpr uint32_t kWireVersion = 2;
+inline constexpr uint32_t kWireVersion = 3;
 // As many as the caches near a processor hold: what a copy puts into a buffer is still there when it is sent.
 inline constexpr uint64_t kBufferBytes = 256_KiB;
 inline constexpr uint32_t kBuffers = 8;
+static_assert(kBuffers < 32);  // a reply has a bit for each
 inline constexpr uint64_t kLongestText = 32768;
 
 // Join: a further connection of a session that asks, so that threads need not wait for each other's imports.
@@ -61,7 +62,7 @@ struct Reply {
   uint64_t session = 0;
   uint64_t import = 0;
   uint64_t size_bytes = 0;  // Import: of the memory
-  uint32_t buffer = 0;      // Write, Read
+  uint32_t buffers = 0;     // Write, Read: a bit for each one that this answers for
   uint32_t attribute = 0;   // Import: as the exporter asked for it
   uint32_t location_type = 0;
   uint32_t location_id = 0;

@@ -2,6 +2,8 @@
 #include "fabricd/channel.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "fabric/message.h"
 
@@ -12,7 +14,11 @@ using fabric::Request;
 
 namespace {
 constexpr uint32_t kLookMs = 100;  // how often a wait looks whether its process is still there
-}
+// To wake the process for every piece costs more than it gains by working on one while the next is moved.
+constexpr int kToldAtOnce = 2;
+
+constexpr uint32_t bit_of(size_t buffer) { return uint32_t{1} << buffer; }
+}  // namespace
 
 void Channel::serve() {
   while (!session_->has_ended()) {
@@ -34,25 +40,25 @@ void Channel::take(const Request& request) {
   // Whoever breaks this is not our library.
   const bool sound = request.version == fabric::kWireVersion &&
                      (request.ask == Ask::Write || request.ask == Ask::Read) &&
-                     request.buffer < fabric::kBuffers && !slots_[request.buffer].busy &&
+                     request.buffer < fabric::kBuffers && !slots_[request.buffer].imported &&
                      request.size_bytes <= fabric::kBufferBytes;
   if (!sound) {
     fabric::Reply reply;
     reply.cause = Cause::BadRequest;
-    reply.buffer = request.buffer;
     fabric::send(socket_, reply, "the request makes no sense");
     return;
   }
   if (auto started = start(request, slots_[request.buffer]); !started) {
     if (busy_ > 0) give_up(started.error());  // the rest of the copy is worth nothing without this piece
-    answer(request.buffer, started.error());
+    answer(bit_of(request.buffer), started.error());
   }
   if (busy_ == 0) peer_.reset();
 }
 
 Outcome<> Channel::start(const Request& request, Slot& slot) {
-  auto imported = session_->find(request.import);
-  if (!imported) return pass_on(imported.error());
+  auto found = session_->find(request.import);
+  if (!found) return pass_on(found.error());
+  const ImportedPtr& imported = *found;
   // By subtraction, so that nothing wraps; the far side does not look so closely.
   if (request.size_bytes > imported->size_bytes || request.offset > imported->size_bytes - request.size_bytes)
     return trouble(Cause::BadRequest, "{} bytes at {} pass the end of {} bytes", request.size_bytes,
@@ -70,7 +76,7 @@ Outcome<> Channel::start(const Request& request, Slot& slot) {
     give_up(why);
     return pass_on(why);
   }
-  slot.busy = true;
+  slot.imported = imported;
   busy_ += 1;
   return {};
 }
@@ -96,25 +102,31 @@ void Channel::wait() {
   if (!done) return give_up({Cause::Gone, fmt::format("{}: {}", peer_->describe(), done.error().text)});
   if (*done != nullptr) {
     Slot& slot = *reinterpret_cast<Slot*>(*done);
-    slot.busy = false;
+    slot.imported.reset();  // before the process hears of it, and releases what it may take for the last use
     busy_ -= 1;
+    done_ |= bit_of(static_cast<size_t>(&slot - slots_.data()));
     peer_->count(slot.operation.size_bytes, slot.operation.is_write);
-    answer(static_cast<size_t>(&slot - slots_.data()), {});
     if (busy_ == 0) peer_.reset();
+    if (busy_ == 0 || std::popcount(done_) >= kToldAtOnce) tell();
     return;
   }
+  tell();
   if (!peer_->is_alive())
     return give_up({Cause::Gone, fmt::format("{}: its daemon has ended, or is cut off", peer_->describe())});
   for (const Slot& slot : slots_)
-    if (slot.busy && slot.deadline.is_over())
+    if (slot.imported && slot.deadline.is_over())
       return give_up({Cause::Timeout, fmt::format("{}: {} bytes did not arrive in {} ms", peer_->describe(),
                                                   slot.operation.size_bytes, slot.deadline.length_ms())});
 }
 
-void Channel::answer(size_t buffer, const Trouble& why) {
+void Channel::tell() {
+  if (done_ != 0) answer(std::exchange(done_, 0), {});
+}
+
+void Channel::answer(uint32_t buffers, const Trouble& why) {
   fabric::Reply reply;
   reply.cause = why.cause;
-  reply.buffer = static_cast<uint32_t>(buffer);
+  reply.buffers = buffers;
   fabric::send(socket_, reply, why.text);
 }
 
@@ -124,11 +136,11 @@ void Channel::give_up(const Trouble& why) {
   connection_ = {};
   // Half of a write may be on its way: nobody is told that it is over before it is.
   peer_->cut(number);
-  for (size_t buffer = 0; buffer < slots_.size(); ++buffer) {
-    if (!slots_[buffer].busy) continue;
-    slots_[buffer].busy = false;
-    answer(buffer, why);
-  }
+  tell();
+  uint32_t failed = 0;
+  for (size_t buffer = 0; buffer < slots_.size(); ++buffer)
+    if (std::exchange(slots_[buffer].imported, nullptr)) failed |= bit_of(buffer);
+  if (failed != 0) answer(failed, why);
   busy_ = 0;
   peer_.reset();
 }

@@ -21,14 +21,15 @@ class Channel {
  private:
   struct Slot {
     Link::Operation operation;  // first: libfabric gives back where it is
-    bool busy = false;
+    ImportedPtr imported;       // none: nothing is under way
     fabric::Deadline deadline{0};
   };
   void take(const fabric::Request& request);
   Outcome<> start(const fabric::Request& request, Slot& slot);
   Outcome<> use(const Imported& imported, const fabric::Deadline& deadline);
   void wait();
-  void answer(size_t buffer, const Trouble& why);
+  void tell();
+  void answer(uint32_t buffers, const Trouble& why);
   // Ends the data connection; whatever was under way has failed.
   void give_up(const Trouble& why);
 
@@ -37,6 +38,7 @@ class Channel {
   const Link::Memory buffers_;
   std::array<Slot, fabric::kBuffers> slots_{};
   uint32_t busy_ = 0;
+  uint32_t done_ = 0;  // a bit for each buffer that the process was not told of yet
   Peer::Connection connection_;
   std::weak_ptr<Peer> leads_to_;  // a connection alone keeps no acquaintance
   std::shared_ptr<Peer> peer_;    // the same, while something is under way

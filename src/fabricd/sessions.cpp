@@ -34,27 +34,24 @@ Outcome<Reply> Session::import(Peers& peers, const Request& request) {
   reply.attribute = granted->attribute();
   reply.location_type = granted->location_type();
   reply.location_id = granted->location_id();
+  auto imported = std::make_shared<const Imported>(*peer, *granted);
   const std::lock_guard lock(mutex_);
   reply.import = next_++;
-  imports_[reply.import] =
-      Imported{*peer, granted->import(), granted->size_bytes(), granted->key(), granted->base()};
+  imports_[reply.import] = std::move(imported);
   return reply;
 }
 
 Outcome<> Session::release(uint64_t import) {
-  Imported ended;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = imports_.find(import);
-    if (found == imports_.end()) return trouble(Cause::Unknown, "there is no import {}", import);
-    ended = std::move(found->second);
-    imports_.erase(found);
-  }
-  ended.peer->release(ended.import);
+  ImportedPtr ended;  // goes when the lock is free
+  const std::lock_guard lock(mutex_);
+  const auto found = imports_.find(import);
+  if (found == imports_.end()) return trouble(Cause::Unknown, "there is no import {}", import);
+  ended = std::move(found->second);
+  imports_.erase(found);
   return {};
 }
 
-Outcome<Imported> Session::find(uint64_t import) {
+Outcome<ImportedPtr> Session::find(uint64_t import) {
   const std::lock_guard lock(mutex_);
   const auto found = imports_.find(import);
   if (found == imports_.end()) return trouble(Cause::Unknown, "there is no import {}", import);
@@ -75,21 +72,18 @@ void Session::remove_channel(int socket) {
 }
 
 void Session::end() {
-  std::map<uint64_t, Imported> imports;
-  {
-    std::unique_lock lock(mutex_);
-    ended_.store(true, std::memory_order_release);
-    for (const int socket : channels_) shutdown(socket, SHUT_RDWR);
-    changed_.wait(lock, [&] { return channels_.empty(); });
-    imports.swap(imports_);
-  }
-  for (auto& [number, imported] : imports) imported.peer->release(imported.import);
+  std::map<uint64_t, ImportedPtr> imports;  // go when the lock is free
+  std::unique_lock lock(mutex_);
+  ended_.store(true, std::memory_order_release);
+  for (const int socket : channels_) shutdown(socket, SHUT_RDWR);
+  changed_.wait(lock, [&] { return channels_.empty(); });
+  imports.swap(imports_);
 }
 
 Session::Seen Session::seen() {
   const std::lock_guard lock(mutex_);
   Seen seen{pid_, os::process_name(pid_), imports_.size(), 0};
-  for (const auto& [number, imported] : imports_) seen.bytes += imported.size_bytes;
+  for (const auto& [number, imported] : imports_) seen.bytes += imported->size_bytes;
   return seen;
 }
 

@@ -17,13 +17,26 @@
 
 namespace plat::fabricd {
 
+// Memory that a process has imported. The other server hears that it is over when nobody moves bytes for it
+// any more: from then on it may be somebody else's.
 struct Imported {
-  std::shared_ptr<Peer> peer;
-  uint64_t import = 0;  // as the peer calls it
-  uint64_t size_bytes = 0;
-  uint64_t key = 0;
-  uint64_t base = 0;
+  Imported(std::shared_ptr<Peer> granter, const rpc::ImportReply& granted)
+      : peer(std::move(granter)),
+        import(granted.import()),
+        size_bytes(granted.size_bytes()),
+        key(granted.key()),
+        base(granted.base()) {}
+  Imported(const Imported&) = delete;
+  Imported& operator=(const Imported&) = delete;
+  ~Imported() { peer->release(import); }
+
+  const std::shared_ptr<Peer> peer;
+  const uint64_t import;  // as the peer calls it
+  const uint64_t size_bytes;
+  const uint64_t key;
+  const uint64_t base;
 };
+using ImportedPtr = std::shared_ptr<const Imported>;
 
 class Session {
  public:
@@ -34,7 +47,7 @@ class Session {
 
   Outcome<fabric::Reply> import(Peers& peers, const fabric::Request& request);
   Outcome<> release(uint64_t import);
-  Outcome<Imported> find(uint64_t import);
+  Outcome<ImportedPtr> find(uint64_t import);
 
   // A further connection comes and goes. False: the session has ended.
   bool add_channel(int socket);
@@ -58,7 +71,7 @@ class Session {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<int> channels_;
-  std::map<uint64_t, Imported> imports_;
+  std::map<uint64_t, ImportedPtr> imports_;
   uint64_t next_ = 1;
 };
 

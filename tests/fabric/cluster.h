@@ -54,13 +54,19 @@ class Cluster {
     return asking ? os::peer_of(asking.get()).value_or(os::SocketPeer{}).pid : 0;
   }
 
-  // Where the daemon listens: for what is said, and for memory.
-  std::vector<uint16_t> ports(uint32_t server) const {
+  // What the daemon says of itself.
+  std::string status(uint32_t server) const {
     const os::Fd asking = os::connect_to(socket(server), 10000);
     fabric::Reply reply;
     std::string text;
     fabric::send(asking.get(), fabric::Request{});
     fabric::receive(asking.get(), reply, text, -1);
+    return text;
+  }
+
+  // Where the daemon listens: for what is said, and for memory.
+  std::vector<uint16_t> ports(uint32_t server) const {
+    const std::string text = status(server);
     const auto number_behind = [&](const char* words) {
       const size_t at = text.find(words);
       if (at == std::string::npos) give_up("says: " + text);

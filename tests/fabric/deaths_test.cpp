@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fabric/between.h"
+#include "fabric/proxy.h"
 
 namespace plat::test {
 namespace {
@@ -212,6 +213,100 @@ TEST(FabricDeaths, ThreadsDoNotWaitForEachOther) {
       kill(cluster.daemon(1), SIGCONT);
       SOON(aclrtMemImportFromShareableHandleV2(&wanted, kFabric, 0, &handle) == ACL_SUCCESS);
     });
+  });
+}
+
+// What a program of server 1 says to its daemon, word by word.
+class RawProgram {
+ public:
+  explicit RawProgram(const Cluster& cluster)
+      : asking_(os::connect_to(cluster.socket(1))), moving_(os::connect_to(cluster.socket(1))) {
+    fabric::Request hello;
+    hello.ask = fabric::Ask::Hello;
+    session_ = ask(hello).session;
+    hello.session = session_;
+    EXPECT_TRUE(fabric::send(moving_.get(), hello));
+    EXPECT_EQ(answer(moving_).cause, fabric::Cause::None);
+  }
+  fabric::Reply import(const aclrtMemFabricHandle& fabric) const {
+    const auto handle = share::FabricHandle::read(&fabric);
+    fabric::Request request;
+    request.ask = fabric::Ask::Import;
+    request.server = handle.server;
+    request.share = handle.share;
+    request.secret = handle.key;
+    request.deadline_ms = kPatienceMs;
+    return ask(request);
+  }
+  fabric::Reply release(uint64_t import) const {
+    fabric::Request request;
+    request.ask = fabric::Ask::Release;
+    request.import = import;
+    return ask(request);
+  }
+  void begin_write(uint64_t import, uint32_t buffer) const {
+    fabric::Request request;
+    request.ask = fabric::Ask::Write;
+    request.import = import;
+    request.buffer = buffer;
+    request.size_bytes = fabric::kBufferBytes;
+    request.deadline_ms = kPatienceMs;
+    EXPECT_TRUE(fabric::send(moving_.get(), request));
+  }
+  fabric::Reply written() const { return answer(moving_); }
+  // Requests are taken in turn: when nonsense is refused, the write before it is under way.
+  void wait_for_begin() const {
+    EXPECT_TRUE(fabric::send(moving_.get(), fabric::Request{}));
+    EXPECT_EQ(answer(moving_).cause, fabric::Cause::BadRequest);
+  }
+
+ private:
+  static constexpr uint32_t kPatienceMs = 60000;
+  fabric::Reply ask(const fabric::Request& request) const {
+    EXPECT_TRUE(fabric::send(asking_.get(), request));
+    return answer(asking_);
+  }
+  static fabric::Reply answer(const os::Fd& socket) {
+    fabric::Reply reply;
+    std::string text;
+    EXPECT_EQ(fabric::receive(socket.get(), reply, text, kPatienceMs), fabric::Received::Message);
+    return reply;
+  }
+
+  os::Fd asking_, moving_;
+  uint64_t session_ = 0;
+};
+
+// A daemon that was stopped and goes on finds what its program said meanwhile, in any order. The network for
+// memory stalls here, that for words does not.
+TEST(FabricDeaths, MemoryIsNotGivenBackBeforeAWriteToItIsOver) {
+  in_child([] {
+    Cluster cluster(2, "64MiB", Cluster::Daemons::AreStartedLater);
+    cluster.start(0);
+    const auto ports = cluster.ports(0);
+    Peer words([&](Channel&) { Proxy::run({ports[0]}, {}, 1); });
+    Peer memory([&](Channel&) { Proxy::run({ports[1]}, {}, 2); });
+    cluster.route(1, 0, kProxyHost);
+    cluster.start(1);
+    Peer peer([&](Channel& channel) { exporter(cluster, 0, channel, 2_MiB); });
+    const auto fabric = receive_handle(peer.channel());
+    for (const uint16_t port : ports) SOON(Proxy::serves(port));
+
+    const RawProgram program(cluster);
+    const fabric::Reply imported = program.import(fabric);
+    ASSERT_EQ(imported.cause, fabric::Cause::None);
+    program.begin_write(imported.import, 0);  // makes the connection
+    EXPECT_EQ(program.written().buffers, 1u);
+    stop(memory.pid());
+    program.begin_write(imported.import, 1);
+    program.wait_for_begin();
+    EXPECT_EQ(program.release(imported.import).cause, fabric::Cause::None);
+    EXPECT_NE(cluster.status(0).find("\"imports\":1"), std::string::npos) << cluster.status(0);
+    kill(memory.pid(), SIGCONT);
+    EXPECT_EQ(program.written().buffers, 2u);
+    SOON(cluster.status(0).find("\"imports\"") == std::string::npos);
+    peer.channel().send(0);
+    EXPECT_EQ(peer.channel().receive(), 0u);
   });
 }
 

@@ -50,6 +50,13 @@ class Proxy {
     }
   }
 
+  // Whether one listens there.
+  static bool serves(uint16_t port) {
+    const os::Fd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = at(INADDR_LOOPBACK + 1, port);
+    return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+
  private:
   static sockaddr_in at(uint32_t host, uint16_t port) {
     sockaddr_in address{};

@@ -59,7 +59,7 @@ class FakeDaemon {
       fabric::Reply reply;
       reply.version = version;
       reply.session = 1;
-      reply.buffer = request.buffer;
+      reply.buffers = uint32_t{1} << request.buffer;
       os::Fd file;
       const bool copies = request.ask == fabric::Ask::Write || request.ask == fabric::Ask::Read;
       if (request.ask == fabric::Ask::Hello && request.session != 0) {
