@@ -84,8 +84,18 @@ int start(const device::Config& config) {
   return kDone;
 }
 
+// One of another user's may run, but is not to be reached.
+bool is_forbidden(const device::Config& config) {
+  return !os::connect_to(fabric::socket_path(config.directory, config.node)) && errno == EACCES;
+}
+int refuse_forbidden(const device::Config& config) {
+  return bad_news(
+      fmt::format("{} belongs to another user, whose daemons nobody else reaches", config.directory));
+}
+
 int stop(const device::Config& config) {
   const FabricStatus status = ask(config);
+  if (status.is_null() && is_forbidden(config)) return refuse_forbidden(config);
   if (status.is_null()) {
     fmt::print("No daemon of node '{}' runs.\n", config.node);
     return kDone;
@@ -102,6 +112,7 @@ int stop(const device::Config& config) {
 
 int status(const device::Config& config, bool json) {
   const FabricStatus told = ask(config);
+  if (told.is_null() && is_forbidden(config)) return refuse_forbidden(config);
   if (told.is_null())
     return bad_news(fmt::format("no daemon of node '{}' runs in {}", config.node, config.directory));
   fmt::print("{}", json ? visible_json(told.dump(2)) + "\n" : fabric_text(told));

@@ -24,6 +24,8 @@ class Disturbed {
   Result<> read(uint64_t size_bytes, const vmm::Remote::Sink& sink, const Read& made) const;
   // Of an import: what is heard of it, if anything is.
   Result<> import(Reply& answer) const;
+  // Which clause of the plan it was.
+  const std::string& why() const { return what_.why; }
 
  private:
   Disturbed(fault::Disturbance what, uint32_t server, uint32_t deadline_ms);

@@ -48,12 +48,12 @@ Error blame_handle(Error error) {
   return error;
 }
 
-// Whatever a server answers is looked at before it is used.
-Result<> check_answer(const Reply& answer, uint32_t server) {
+// Whatever a server answers is looked at before it is used. `why`: what made it wrong, if that is known.
+Result<> check_answer(const Reply& answer, uint32_t server, const std::string& why) {
   const bool is_known = answer.location_type == ACL_MEM_LOCATION_TYPE_DEVICE ||
                         answer.location_type == ACL_MEM_LOCATION_TYPE_HOST;
   if (answer.size_bytes != 0 && answer.size_bytes % core::kPageBytes == 0 && is_known) return {};
-  return fail(RuleId::FabricPeer, "", "server {} answered with {} bytes at a place of kind {}", server,
+  return fail(RuleId::FabricPeer, "", "{}server {} answered with {} bytes at a place of kind {}", why, server,
               answer.size_bytes, answer.location_type);
 }
 
@@ -157,9 +157,9 @@ Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::F
   // From here on whoever fails lets go of the memory.
   auto block = std::make_shared<Block>(used, *imported, handle.server, where_.deadline_ms);
   Result<> sound;
-  if (const auto disturbed = Disturbed::next(handle.server, where_.deadline_ms))
-    sound = disturbed->import(*imported);
-  if (sound) sound = check_answer(*imported, handle.server);
+  const auto disturbed = Disturbed::next(handle.server, where_.deadline_ms);
+  if (disturbed) sound = disturbed->import(*imported);
+  if (sound) sound = check_answer(*imported, handle.server, disturbed ? disturbed->why() + ": " : "");
   if (!sound) return forward(blame_handle(sound.error()));
   return vmm.import_remote({std::move(block), device, handle.share, imported->size_bytes});
 }

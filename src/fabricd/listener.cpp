@@ -48,7 +48,9 @@ Outcome<std::unique_ptr<Listener>> Listener::open(const Place& place, const Keys
   std::unique_ptr<Listener> made(new Listener(keys, guests));
   for (const addrinfo* address = found; address != nullptr && !made->socket_; address = address->ai_next)
     made->socket_ = listen_at(*address);
-  if (!made->socket_) return trouble(Cause::Unreachable, "{}: {}", place.text(), std::strerror(errno));
+  if (!made->socket_)
+    return trouble(Cause::Unreachable, "{}: {}{}", place.text(), std::strerror(errno),
+                   errno == EADDRINUSE ? "; does another daemon?" : "");
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   getsockname(made->socket_.get(), reinterpret_cast<sockaddr*>(&own), &size);

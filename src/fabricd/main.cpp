@@ -62,7 +62,7 @@ int serve() {
   if (node.config().server > kMaxServer || !node.product().cross_server)
     return complain(fmt::format(
         "{} {}: memory between servers needs PLAT_PRODUCT=a3 and PLAT_SERVER=0..{}", node.product().soc_name,
-        node.config().server > kMaxServer ? "without a server id" : "has no fabric", kMaxServer));
+        node.product().cross_server ? "without a server id" : "has no fabric", kMaxServer));
   const uint32_t server = node.config().server;
   const auto table = read_table(table_path);
   if (!table) return complain(table.error().text);
@@ -92,9 +92,7 @@ int serve() {
   Exports exports(node, **target);
   Guests guests(self, exports, **target);
   auto listener = Listener::open(own->second, *keys, guests);
-  if (!listener)
-    return complain(
-        fmt::format("server {} cannot listen at {}; does another daemon?", server, listener.error().text));
+  if (!listener) return complain(fmt::format("server {} cannot listen at {}", server, listener.error().text));
   Peers peers(self, key_directory, *table);
   const os::Fd processes = os::listen_at(socket);
   if (!processes) return complain(fmt::format("{}: {}", socket, std::strerror(errno)));

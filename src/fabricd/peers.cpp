@@ -125,8 +125,10 @@ Trouble Peer::explain(const grpc::Status& status, uint32_t deadline_ms) const {
   if (said.find("andshake") != std::string::npos)
     return {Cause::Untrusted, fmt::format("{}: the two do not trust each other's certificates ({})",
                                           describe(), visible(said))};
+  const bool is_silent = said.find("keepalive") != std::string::npos;
   return {heard_ns_.load() == 0 ? Cause::Unreachable : Cause::Gone,
-          fmt::format("{}: {}", describe(), visible(said))};
+          fmt::format("{}: {}", describe(),
+                      is_silent ? "it gives no sign of life: it is stopped, or cut off" : visible(said))};
 }
 
 Trouble Peer::dead() const {

@@ -16,6 +16,9 @@ Outcome<Info> find_provider(const std::string& host, const std::string& port, ui
   hints->addr_format = FI_FORMAT_UNSPEC;
   fi_info* found = nullptr;
   const int error = fi_getinfo(FI_VERSION(1, 17), host.c_str(), port.c_str(), flags, hints.get(), &found);
+  if (error != 0 && (flags & FI_SOURCE) != 0)
+    return trouble(Cause::Unreachable, "libfabric cannot listen at {}: {}; is it an address of this machine?",
+                   host, fi_text(error));
   if (error != 0)
     return trouble(Cause::Unreachable, "libfabric has no way to {}:{}: {}", host, port, fi_text(error));
   return Info(found);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plat command shows of memory between servers.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -132,6 +134,39 @@ TEST(FabricCommand, AProgramOfAnotherVersionIsToldSo) {
       EXPECT_EQ(reply.cause, fabric::Cause::Version);
       EXPECT_NE(text.find("the daemon speaks version"), std::string::npos) << text;
     }
+  });
+}
+
+// What keeps a daemon from starting is named, and nothing else.
+TEST(FabricCommand, StartSaysWhyThereIsNoDaemon) {
+  in_child([] {
+    const Cluster cluster(2, "64MiB");
+    cluster.join(1);
+    cluster.configure(1);
+    setenv("PLAT_NODE", "t1", 1);
+    EXPECT_TRUE(says("fabric start", "Address already in use; does another daemon?"));
+    std::ofstream(cluster.table(1)) << "1 nowhere.invalid:7100\n";
+    EXPECT_TRUE(says("fabric start", "cannot listen at nowhere.invalid"));
+    setenv("PLAT_SERVER", "none", 1);
+    EXPECT_TRUE(says("fabric start", "without a server id: memory between servers needs PLAT_PRODUCT=a3"));
+    unsetenv("PLAT_SERVER");
+    setenv("PLAT_PRODUCT", "a2", 1);
+    EXPECT_TRUE(says("fabric start", "has no fabric: memory between servers needs PLAT_PRODUCT=a3"));
+  });
+}
+
+TEST(FabricCommand, ADaemonOfAnotherUserIsNotTakenForNone) {
+  in_child([] {
+    const Cluster cluster(1, "64MiB");
+    ASSERT_EQ(chmod(cluster.directory().c_str(), 0), 0);
+    Peer stranger([&](Channel&) {
+      if (geteuid() == 0) ASSERT_EQ(setuid(65534), 0);  // no mode keeps root out
+      cluster.join(0);
+      for (const char* command : {"fabric status", "fabric stop"})
+        EXPECT_TRUE(says(command, "belongs to another user"));
+    });
+    EXPECT_TRUE(stranger.join());
+    ASSERT_EQ(chmod(cluster.directory().c_str(), 0700), 0);
   });
 }
 

@@ -312,6 +312,8 @@ TEST(FabricRemote, AFaultPlanCorruptsBytesAndAnswers) {
         aclrtDrvMemHandle handle = nullptr;
         EXPECT_EQ(import(&handle), 107017);
         EXPECT_EQ(recent_rule(), "FABRIC-Peer-reachable");
+        EXPECT_NE(std::string(aclGetRecentErrMsg()).find("clause 3 of the fault plan"), std::string::npos)
+            << aclGetRecentErrMsg();
         EXPECT_EQ(far.daemon.byte_at(0), std::byte{'x'});  // there all is well
         EXPECT_OK(import_once());
       });
