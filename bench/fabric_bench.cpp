@@ -92,6 +92,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Of two that were taken in turn: what else the machine does changes from turn to turn.
+double ratio(const std::vector<double>& of, const std::vector<double>& to) {
+  std::vector<double> ratios;
+  for (size_t turn = 0; turn < of.size(); ++turn) ratios.push_back(of[turn] / to[turn]);
+  return median(ratios);
+}
+
 // Exports, and answers on a TCP socket: the size first, then that many bytes to take, then one back. A size
 // of 0 exports another block, which nobody has touched.
 void serve(const test::Cluster& cluster, int socket) {
@@ -210,7 +217,7 @@ class Importer {
     std::printf("import and release of %zu MiB: first, with meeting, %.1f ms; of committed memory %.2f ms\n",
                 kLargest >> 20, first * 1e3, again * 1e3);
     std::printf("  of memory that nobody touched %.1f ms, fallocate of its size %.1f ms: %.2f of it\n",
-                median(fresh) * 1e3, median(taking) * 1e3, median(fresh) / median(taking));
+                median(fresh) * 1e3, median(taking) * 1e3, ratio(fresh, taking));
   }
 
   void measure_copies(const std::vector<size_t>& sizes) {
@@ -221,12 +228,18 @@ class Importer {
     std::printf("%12s %14s %14s %14s %8s %8s\n", "bytes", "TCP", "to server", "from server", "ratio",
                 "ratio");
     for (const size_t size : sizes) {
-      const int repeats = size >= 16_MiB ? 1 : 100;
+      const bool is_large = size >= 16_MiB;
+      const int repeats = is_large ? 1 : 20;
+      const int pairs = is_large ? kPairs : 5 * kPairs;
       const auto copy = [&](char* to, const char* from) {
         check(aclrtMemcpyAsync(to, size, from, size, ACL_MEMCPY_DEVICE_TO_DEVICE, nullptr));
         check(aclrtSynchronizeStream(nullptr));
       };
-      std::vector<double> raw, out, in;
+      // The same without a stream, whose thread is woken and waited for.
+      const auto copy_now = [&](char* to, const char* from) {
+        check(aclrtMemcpy(to, size, from, size, ACL_MEMCPY_DEVICE_TO_DEVICE));
+      };
+      std::vector<double> raw, out, in, out_now, in_now;
       Sleeps raw_sleeps(senders_), out_sleeps(parties_), in_sleeps(parties_);
       const auto take = [&](std::vector<double>& times, Effort& effort, Sleeps& sleeps,
                             const std::function<void()>& work) {
@@ -236,7 +249,7 @@ class Importer {
         else
           timed();
       };
-      for (int pair = 0; pair < kPairs; ++pair) {
+      for (int pair = 0; pair < pairs; ++pair) {
         take(raw, raw_, raw_sleeps, [&] {
           uint64_t count = size;
           all(socket_, reinterpret_cast<char*>(&count), sizeof count, true);
@@ -245,13 +258,17 @@ class Importer {
         });
         take(out, out_, out_sleeps, [&] { copy(far, near); });
         take(in, in_, in_sleeps, [&] { copy(near, far); });
+        out_now.push_back(seconds_of([&] { copy_now(far, near); }, repeats));
+        in_now.push_back(seconds_of([&] { copy_now(near, far); }, repeats));
       }
-      const double tcp = median(raw);
-      std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, tcp * 1e6, median(out) * 1e6,
-                  median(in) * 1e6, tcp / median(out), tcp / median(in));
-      std::printf("%12s %s; %s; %s\n", "sleeps:", raw_sleeps.text(kPairs * repeats).c_str(),
-                  out_sleeps.text(kPairs * repeats).c_str(), in_sleeps.text(kPairs * repeats).c_str());
+      std::printf("%12zu %11.1f us %11.1f us %11.1f us %8.2f %8.2f\n", size, median(raw) * 1e6,
+                  median(out) * 1e6, median(in) * 1e6, ratio(raw, out), ratio(raw, in));
+      std::printf("%27s %11.1f us %11.1f us %8.2f %8.2f\n", "without a stream:", median(out_now) * 1e6,
+                  median(in_now) * 1e6, ratio(raw, out_now), ratio(raw, in_now));
+      std::printf("%12s %s; %s; %s\n", "sleeps:", raw_sleeps.text(pairs * repeats).c_str(),
+                  out_sleeps.text(pairs * repeats).c_str(), in_sleeps.text(pairs * repeats).c_str());
     }
+    if (std::find(sizes.begin(), sizes.end(), 256_MiB) == sizes.end()) return;
     constexpr double kGigabytes = kPairs * 0.25;
     std::printf("processors, for each GiB of the 256 MiB copies:\n");
     std::printf("  TCP: sender + receiver:                  %s\n", raw_.text(kGigabytes).c_str());
