@@ -293,7 +293,7 @@ class Daemon::Copy {
       case Received::Message:
         break;
     }
-    if (reply.cause != Cause::None || (reply.buffers & ~under_way_) != 0)
+    if (reply.cause != Cause::None || reply.buffers == 0 || (reply.buffers & ~under_way_) != 0)
       return forward(
           Error{reply.cause == Cause::Timeout ? RuleId::FabricTimeout : RuleId::FabricGone, "", text});
     under_way_ &= ~reply.buffers;
