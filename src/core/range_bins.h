@@ -131,13 +131,6 @@ class RangeBins {
     first_ |= 1u << (bin >> kStepBits);
     second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
   }
-  void clear(uint32_t bin) {
-    const uint32_t level = bin >> kStepBits;
-    const uint32_t steps = second_[level] & ~(1u << (bin & (kSteps - 1)));
-    second_[level] = steps;
-    if (steps == 0) first_ &= ~(1u << level);
-  }
-
   uint32_t next_used(uint32_t bin) const {
     uint32_t level = bin >> kStepBits;
     if (level >= kLevels) return kNoBin;
