@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "core/stable_array.h"
@@ -42,7 +43,8 @@ class GenerationTable {
       static_cast<uint32_t>((uint64_t{1} << kShape.generation_bits) - 1);
   static_assert(kShape.generation_bits < 32);
 
-  // No handle when the table is full, or there is no memory. The record is as its last owner left it.
+  // No handle when the table is full; throws where there is no memory. The record is as its last owner left
+  // it.
   Handle take() {
     uint32_t index = kNone;
     if (vacant_ <= kResting) index = take_fresh();
@@ -120,9 +122,15 @@ class GenerationTable {
 
   static uint32_t generation_of(const Slot& slot) { return slot.life.load(std::memory_order_acquire) >> 1; }
 
+  // Without memory for a fresh one a place that rests will do.
   uint32_t take_fresh() {
-    const uint32_t index = slots_.take();
-    return index == kCapacity ? kNone : index;
+    try {
+      const uint32_t index = slots_.take();
+      return index == kCapacity ? kNone : index;
+    } catch (const std::bad_alloc&) {
+      if (oldest_ == kNone) throw;
+      return kNone;
+    }
   }
   uint32_t take_vacant() {
     if (oldest_ == kNone) return kNone;

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
 
 namespace plat::core {
@@ -40,7 +39,7 @@ class StableArray {
     return chunks_[index / kChunkSize].load(std::memory_order_acquire)[index % kChunkSize];
   }
 
-  // Writers are serialised by the caller. kCapacity when the array is full or there is no memory.
+  // Writers are serialised by the caller. kCapacity when the array is full; throws where there is no memory.
   uint32_t take() {
     if (!free_.empty()) {
       const uint32_t index = free_.back();
@@ -49,10 +48,8 @@ class StableArray {
     }
     if (size_ == kCapacity) return kCapacity;
     if (size_ % kChunkSize == 0) {
-      free_.reserve(size_ + kChunkSize);  // first: it may throw, and later give_back cannot fail
-      T* chunk = new (std::nothrow) T[kChunkSize];
-      if (chunk == nullptr) return kCapacity;
-      chunks_[size_ / kChunkSize].store(chunk, std::memory_order_release);
+      free_.reserve(size_ + kChunkSize);  // so that later give_back cannot fail
+      chunks_[size_ / kChunkSize].store(new T[kChunkSize], std::memory_order_release);
     }
     return size_++;
   }

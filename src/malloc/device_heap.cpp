@@ -77,21 +77,27 @@ Result<Va> DeviceHeap::allocate_large(const BlockRequest& wanted, device::BankId
     if (block == nullptr) return fail(RuleId::OutOfHandles, "size", "this process has {} blocks", index);
     block->index = index;
   }
+  struct Unfinished {
+    ~Unfinished() {
+      if (is_finished) return;
+      const std::lock_guard lock(heap.mutex_);
+      heap.large_.give_back(index);
+    }
+    DeviceHeap& heap;
+    uint32_t index;
+    bool is_finished = false;
+  } unfinished{*this, block->index};
   vmm::Vmm::RegionRequest request;
   request.size_bytes = wanted.charged_bytes();
   request.alignment = page_bytes(wanted.pages);
   request.bank = bank;
   request.info = info;
   request.sub_blocks = block;
-  const auto region = vmm_.create_region(request);
-  if (!region) {
-    const std::lock_guard lock(mutex_);
-    large_.give_back(block->index);
-    return forward(region.error());
-  }
+  PLAT_ASSIGN(region, vmm_.create_region(request));
   const std::lock_guard lock(mutex_);
-  block->open(region->start, tag, wanted.pages);
-  return region->start;
+  block->open(region.start, tag, wanted.pages);
+  unfinished.is_finished = true;
+  return region.start;
 }
 
 LargeBlock* DeviceHeap::large_at(Va va) const {

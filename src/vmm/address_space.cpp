@@ -152,13 +152,21 @@ Result<uint64_t> AddressSpace::take_addresses(uint64_t size_bytes, uint64_t alig
 }
 
 Result<ReservationId> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignment, Va expected) {
+  const ReservationId id(reservations_.take());  // first: there may be no memory for it
+  Reservation* const range = reservation(id);
+  if (range == nullptr)
+    return fail(RuleId::OutOfAddresses, "size", "this process has {} reservations", reservations_.live());
+  struct Unfinished {
+    ~Unfinished() {
+      if (!is_finished) reservations.give_back(id.value);
+    }
+    core::StableArray<Reservation>& reservations;
+    ReservationId id;
+    bool is_finished = false;
+  } unfinished{reservations_, id};
   bool from_window = false;
   PLAT_ASSIGN(start, take_addresses(size_bytes, alignment, expected, from_window));
-  const bool inside = start + size_bytes <= uint64_t{1} << core::kAddressBits;
-  const ReservationId id = inside ? ReservationId(reservations_.take()) : ReservationId::none();
-  Reservation* range = inside ? reservation(id) : nullptr;
-  if (range == nullptr || !pages_.prepare(Va{start}, size_bytes)) {
-    if (range != nullptr) reservations_.give_back(id.value);
+  if (start + size_bytes > uint64_t{1} << core::kAddressBits || !pages_.prepare(Va{start}, size_bytes)) {
     let_go(start, size_bytes);
     if (from_window) window_of(start).release(start, size_bytes);
     return fail(RuleId::OutOfAddresses, "size", "no room to keep account of {} at {:#x}",
@@ -177,6 +185,7 @@ Result<ReservationId> AddressSpace::reserve(uint64_t size_bytes, uint64_t alignm
   range->size_bytes.store(size_bytes, std::memory_order_release);
   paint(id, true);
   reserved_bytes_ += size_bytes;
+  unfinished.is_finished = true;
   return id;
 }
 

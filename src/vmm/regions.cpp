@@ -23,21 +23,26 @@ Result<Vmm::Region> Vmm::map_region(const RegionRequest& request, device::BlockI
   Reservation& range = space_.live_reservation(reservation);
   range.internal = true;
   range.home = {request.bank};
+  struct Unfinished {  // also when there is no memory for the mapping
+    ~Unfinished() {
+      if (!is_finished) space.release(reservation);
+    }
+    AddressSpace& space;
+    ReservationId reservation;
+    bool is_finished = false;
+  } unfinished{space_, reservation};
   Region region;
   region.start = Va{range.start.load(std::memory_order_relaxed)};
   region.size_bytes = request.size_bytes;
-  const auto mapping = install({.start = region.start,
+  PLAT_ASSIGN(mapping, install({.start = region.start,
                                 .size_bytes = request.size_bytes,
                                 .reservation = reservation,
                                 .bank = *bank,
                                 .block = block,
                                 .kind = request.kind,
-                                .sub_blocks = request.sub_blocks});
-  if (!mapping) {
-    space_.release(reservation);
-    return forward(mapping.error());
-  }
-  region.mapping = *mapping;
+                                .sub_blocks = request.sub_blocks}));
+  region.mapping = mapping;
+  unfinished.is_finished = true;
   return region;
 }
 
