@@ -24,7 +24,7 @@ Examples:
   plat info                    the machine that programs started here would join
   plat info --node ci-7        another one (see PLAT_NODE)
   plat info --json             for tools
-  plat info --verify           also check the books; exit code 1 if they are wrong)";
+  plat info --verify           also check the books; exit code 1 if they are wrong or cannot be read)";
 
 namespace {
 
@@ -154,7 +154,7 @@ int run_info(const InfoOptions& options) {
   options.json ? print_json(machine) : print_text(machine, options.verify);
   if (options.verify)
     for (const DeviceLine& line : machine.lines)
-      if (!line.seen.view.difference.empty()) return kBadNews;
+      if (line.seen.state == ObserveState::Unknown || !line.seen.view.difference.empty()) return kBadNews;
   return kDone;
 }
 
@@ -165,7 +165,8 @@ Action add_info(Parser& app, const Program&) {
   app.add_option("--node", options->node, "Which machine to look at").type_name("NAME");
   app.add_flag("--json", options->json, "As JSON, sizes in bytes");
   app.add_flag("--verify", options->verify,
-               "Compare what is derived in the books with what they are derived from; 1 if they differ");
+               "Compare what is derived in the books with what they are derived from; 1 if they differ or "
+               "cannot be read");
   return [options] { return run_info(*options); };
 }
 

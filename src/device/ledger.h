@@ -161,7 +161,7 @@ class Ledger {
   Result<> open_data(const LedgerOptions& options, bool created);
   bool a_peer_is_ending() const;
   void leave_slot();
-  int32_t a_live_pid() const;
+  std::string a_user() const;
 
   // The lock and what follows a death (ledger_recovery.cpp).
   void acquire();

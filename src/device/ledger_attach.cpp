@@ -137,10 +137,10 @@ void Ledger::leave_slot() {
   base_ = nullptr;
 }
 
-// The pid of a process that holds a slot, as far as the layout's stable fields tell. 0 if unknown.
-int32_t Ledger::a_live_pid() const {
+// A process that holds a slot, as far as the layout's stable fields tell.
+std::string Ledger::a_user() const {
   LedgerHeader h{};
-  if (!os::read_at(control_.get(), &h, sizeof h, 0)) return 0;
+  if (!os::read_at(control_.get(), &h, sizeof h, 0)) return "another process";
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
     ProcessSlot record{};
     const uint64_t at = h.slot_offset + uint64_t{slot} * h.slot_stride;
@@ -149,9 +149,9 @@ int32_t Ledger::a_live_pid() const {
         h.layout_version == kLayoutVersion ? sizeof record : offsetof(ProcessSlot, start_time);
     if (os::read_at(control_.get(), &record, known_bytes, at) && record.pid != 0 &&
         device::slot_is_alive(control_.get(), slot, record, me_.pid_namespace))
-      return record.pid;
+      return fmt::format("pid {}", record.pid);
   }
-  return 0;
+  return "another process";
 }
 
 Result<> Ledger::map_control(uint64_t size_bytes) {
@@ -200,27 +200,27 @@ Result<> Ledger::check_layout(const LedgerOptions& options) {
   // A look at what is not there would end the process.
   if (!whole || (h.layout_version == kLayoutVersion && size_bytes < h.total_bytes))
     return fail(RuleId::DeviceOpen, "deviceId",
-                "control file {} has been cut to {} bytes while pid {} uses it; end that process, and the "
+                "control file {} has been cut to {} bytes while {} uses it; end that process, and the "
                 "next one makes the file anew",
-                control_path_, size_bytes, whole ? a_live_pid() : 0);
+                control_path_, size_bytes, a_user());
   if (h.magic != kLedgerMagic || h.layout_version != kLayoutVersion || h.ready != 1)
     return fail(RuleId::DeviceVersion, "deviceId",
-                "control file {} has layout {}, this library has {}; pid {} uses it", control_path_,
-                h.layout_version, kLayoutVersion, a_live_pid());
+                "control file {} has layout {}, this library has {}; {} uses it", control_path_,
+                h.layout_version, kLayoutVersion, a_user());
   if (!is_consistent(h))
-    return fail(RuleId::DeviceOpen, "deviceId", "control file {} contradicts itself; pid {} uses it",
-                control_path_, a_live_pid());
+    return fail(RuleId::DeviceOpen, "deviceId", "control file {} contradicts itself; {} uses it",
+                control_path_, a_user());
   const bool capacity_differs = options.capacity_is_firm && h.capacity_bytes != options.capacity_bytes;
   const bool product_differs = options.product != h.product;
   if (capacity_differs || product_differs)
     return fail(RuleId::DeviceConflict, "deviceId",
-                "device {} runs as {} with {} bytes (pid {} uses it), this process wants {} with {} bytes",
-                h.device_number, h.product, h.capacity_bytes, a_live_pid(), options.product,
+                "device {} runs as {} with {} bytes ({} uses it), this process wants {} with {} bytes",
+                h.device_number, h.product, h.capacity_bytes, a_user(), options.product,
                 options.capacity_bytes);
   if (options.server != h.server)
     return fail(RuleId::DeviceConflict, "deviceId",
-                "device {} is of server {} (pid {} uses it), this process wants server {} ({} is none)",
-                h.device_number, h.server, a_live_pid(), options.server, kNoServer);
+                "device {} is of server {} ({} uses it), this process wants server {} ({} is none)",
+                h.device_number, h.server, a_user(), options.server, kNoServer);
   return map_control(h.total_bytes);
 }
 
@@ -269,9 +269,9 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     // Two files under one ledger would be two memories that each take for the other's.
     if (!created && (identity ? identity->inode != h.data_inode : errno == ENOENT))
       return fail(RuleId::DeviceOpen, "deviceId",
-                  "data file {} was removed or replaced while pid {} uses it; end the processes of this "
+                  "data file {} was removed or replaced while {} uses it; end the processes of this "
                   "machine first",
-                  options.data_path, a_live_pid());
+                  options.data_path, a_user());
     if (data_ && created) os::set_size(data_.get(), 0);
     if (const int error = data_ ? os::set_size(data_.get(), h.capacity_bytes) : errno; error != 0)
       return no_file("data file " + options.data_path, error);
@@ -289,9 +289,9 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
       return fail(RuleId::DeviceOpen, "deviceId",
                   "device {}: the memory of the machine cannot be reached through /proc of the processes "
                   "that hold it "
-                  "(pid {}): they run in another container or forbid it; set PLAT_DIR to a shared directory "
+                  "({}): they run in another container or forbid it; set PLAT_DIR to a shared directory "
                   "for all of them",
-                  h.device_number, a_live_pid());
+                  h.device_number, a_user());
   }
   data_identity_ = os::identify(data_.get()).value_or(os::FileIdentity{});
   if (created) {

@@ -165,10 +165,12 @@ Observation observe(const std::string& control_path) {
   if (!is_understood) {
     // Left over from another version or an earlier boot, or just being made; of interest only to who lives.
     if (!anybody_lives(fd.get())) return seen;
+    const bool is_of_another_version =
+        copy.header.magic == kLedgerMagic && copy.header.layout_version != kLayoutVersion;
     return {ObserveState::Unknown,
             {},
-            is_ours(copy.header) ? "its control file is damaged"
-                                 : "it is used by another version of the library"};
+            is_of_another_version ? "it is used by another version of the library"
+                                  : "its control file is damaged"};
   }
   const bool this_boot = os::boot_id() == copy.header.boot_id;
   std::vector<bool> alive(kMaxProcesses);

@@ -97,6 +97,13 @@ def test_verify_finds_a_wrong_count(machine):
     assert done.returncode == 1 and "the books are wrong" in done.stdout
 
 
+def test_verify_fails_where_the_books_cannot_be_read(machine):
+    machine.hold(0, 8)
+    os.truncate(pathlib.Path(machine.info()["directory"]) / f"{machine.node}-dev0", 4096)
+    done = machine.plat("info", "--verify")
+    assert done.returncode == 1 and "damaged" in done.stdout
+
+
 def test_info_survives_rubbish_in_place_of_a_control_file(machine):
     machine.hold(0, 2)
     directory = pathlib.Path(machine.info()["directory"])

@@ -107,6 +107,14 @@ TEST_F(Observing, ADamagedControlFileIsToldAndTakesNoMemory) {
   EXPECT_EQ(observe(path_).state, ObserveState::Live);
 }
 
+TEST_F(Observing, AControlFileThatWasCutIsDamagedAndOfNoOtherVersion) {
+  for (const off_t size : {4096, 100, 0}) {
+    const auto ledger = join();
+    ASSERT_EQ(truncate(path_.c_str(), size), 0);
+    EXPECT_EQ(observe(path_).problem, "its control file is damaged") << size;
+  }
+}
+
 TEST_F(Observing, SaysTheSameAsTheLedger) {
   auto ledger = join();
   const BlockId block = *ledger->allocate(3, {});
