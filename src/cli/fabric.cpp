@@ -86,7 +86,8 @@ int start(const device::Config& config) {
 
 // One of another user's may run, but is not to be reached.
 bool is_forbidden(const device::Config& config) {
-  return !os::connect_to(fabric::socket_path(config.directory, config.node)) && errno == EACCES;
+  return !os::connect_to(fabric::socket_path(config.directory, config.node), kAnswerPatienceMs) &&
+         errno == EACCES;
 }
 int refuse_forbidden(const device::Config& config) {
   return bad_news(
