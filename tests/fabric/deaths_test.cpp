@@ -220,7 +220,7 @@ TEST(FabricDeaths, ThreadsDoNotWaitForEachOther) {
 class RawProgram {
  public:
   explicit RawProgram(const Cluster& cluster)
-      : asking_(os::connect_to(cluster.socket(1))), moving_(os::connect_to(cluster.socket(1))) {
+      : asking_(os::connect_to(cluster.socket(1), 10000)), moving_(os::connect_to(cluster.socket(1), 10000)) {
     fabric::Request hello;
     hello.ask = fabric::Ask::Hello;
     session_ = ask(hello).session;
