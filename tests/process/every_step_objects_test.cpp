@@ -8,6 +8,7 @@
 
 #include "acl/acl_rt_memory_soma.h"
 #include "base/units.h"
+#include "os/page.h"
 #include "process/every_step.h"
 
 namespace plat::test {
@@ -28,7 +29,7 @@ aclrtDrvMemHandle handle = nullptr;
 std::string key;
 uint64_t number = 0;
 std::array<char, 4096> host{};
-alignas(4096) std::array<char, 8192> registered;
+alignas(os::kLargestPageBytes) std::array<char, 8192> registered;
 
 void nothing() {}
 void malloc_block() { EXPECT_DONE(aclrtMalloc(&block, 2_MiB, ACL_MEM_MALLOC_HUGE_FIRST)); }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/units.h"
+#include "os/page.h"
 #include "stream/timers.h"
 
 namespace plat::test {
@@ -22,7 +23,7 @@ aclrtContext context = nullptr;
 uint64_t number = 0;
 std::array<char, 65> key{};
 std::vector<char> host(2_MiB);
-alignas(4096) std::array<char, 8192> registered;
+alignas(os::kLargestPageBytes) std::array<char, 8192> registered;
 
 void nothing() {}
 void allocate_handle() { handle = allocate(2_MiB); }

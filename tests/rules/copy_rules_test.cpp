@@ -153,7 +153,7 @@ RULE_BROKEN(CopyHostAddress) {
   EXPECT_OK(aclrtMalloc(&large, kLarge, ACL_MEM_MALLOC_HUGE_ONLY));
   auto* source = static_cast<char*>(
       mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  munmap(source + kLarge - 4096, 4096);
+  munmap(source + kLarge - kPage, kPage);
   for (int round = 0; round < 2; ++round)  // cold, and warm
     for (const size_t size : {size_t{1_MiB}, kLarge})
       EXPECT_BREAKS(aclrtMemcpy(large, size, source + kLarge - size, size, ACL_MEMCPY_HOST_TO_DEVICE));
@@ -168,18 +168,18 @@ TEST(CopyHostAddress, FailsTheStreamThatRunsIt) {
       sigfillset(&all);
       pthread_sigmask(SIG_BLOCK, &all, nullptr);  // threads that are started now inherit it
       Buffers b;
-      auto* page = static_cast<char*>(std::aligned_alloc(4096, 8192));
-      EXPECT_OK(aclrtHostRegisterV2(page, 8192, ACL_HOST_REG_MAPPED));
+      auto* page = static_cast<char*>(std::aligned_alloc(kPage, kPage));
+      EXPECT_OK(aclrtHostRegisterV2(page, kPage, ACL_HOST_REG_MAPPED));
       sigset_t faults;
       sigemptyset(&faults);
       sigaddset(&faults, SIGSEGV);
       EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
       EXPECT_OK(aclrtSynchronizeStream(b.stream));
       pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);  // where work runs in the calling thread
-      mprotect(page, 8192, PROT_NONE);
+      mprotect(page, kPage, PROT_NONE);
       EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
       EXPECT_BREAKS(aclrtSynchronizeStream(b.stream));
-      mprotect(page, 8192, PROT_READ | PROT_WRITE);
+      mprotect(page, kPage, PROT_READ | PROT_WRITE);
       EXPECT_OK(aclrtMemcpyAsync(b.device, 64, page, 64, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
       EXPECT_OK(aclrtSynchronizeStream(b.stream));
     });

@@ -14,7 +14,8 @@ namespace {
 
 using Device = Memory;  // both devices open, device 0 current
 
-void* page() { return std::aligned_alloc(4096, 8192); }
+// Two pages of host memory.
+void* page() { return std::aligned_alloc(kPage, 2 * kPage); }
 
 RULE_BROKEN(HostFreeUnknown) {
   Device d;
@@ -38,7 +39,7 @@ void hold_copy(int) {
   sem_post(&copy_has_begun);
   while (sem_wait(&copy_may_go_on) != 0) {
   }
-  mprotect(closed_page, 4096, PROT_READ | PROT_WRITE);
+  mprotect(closed_page, kPage, PROT_READ | PROT_WRITE);
 }
 
 RULE_BROKEN(HostFreeBusy) {
@@ -47,18 +48,18 @@ RULE_BROKEN(HostFreeBusy) {
   sem_init(&copy_may_go_on, 0, 0);
   signal(SIGSEGV, hold_copy);  // after the device is open: in front of the library's own
   void* pinned = nullptr;
-  EXPECT_OK(aclrtMallocHost(&pinned, 8192));
-  void* device = malloc_device(8192);
+  EXPECT_OK(aclrtMallocHost(&pinned, 2 * kPage));
+  void* device = malloc_device(2 * kPage);
   for (const bool to_device : {true, false}) {
-    EXPECT_OK(aclrtMemcpy(device, 8192, pinned, 8192, ACL_MEMCPY_HOST_TO_DEVICE));
-    closed_page = offset(pinned, 4096);
-    mprotect(closed_page, 4096, PROT_NONE);
+    EXPECT_OK(aclrtMemcpy(device, 2 * kPage, pinned, 2 * kPage, ACL_MEMCPY_HOST_TO_DEVICE));
+    closed_page = offset(pinned, kPage);
+    mprotect(closed_page, kPage, PROT_NONE);
     std::thread copier([&] {
       EXPECT_OK(aclrtSetDevice(0));
       if (to_device)
-        EXPECT_OK(aclrtMemcpy(device, 8192, pinned, 8192, ACL_MEMCPY_HOST_TO_DEVICE));
+        EXPECT_OK(aclrtMemcpy(device, 2 * kPage, pinned, 2 * kPage, ACL_MEMCPY_HOST_TO_DEVICE));
       else
-        EXPECT_OK(aclrtMemset(pinned, 8192, 3, 8192));
+        EXPECT_OK(aclrtMemset(pinned, 2 * kPage, 3, 2 * kPage));
     });
     while (sem_wait(&copy_has_begun) != 0) {
     }
@@ -133,15 +134,15 @@ TEST(PageLocked, IsKnownByWhoFreedIt) {
 RULE_BROKEN(HostRegisterMissing) {
   Device d;
   void* view = nullptr;
-  auto* gone =
-      static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  munmap(gone + 4096, 4096);
-  EXPECT_BREAKS(aclrtHostRegisterV2(gone, 8192, ACL_HOST_REG_MAPPED));
-  EXPECT_BREAKS(aclrtHostRegister(gone, 4097, ACL_HOST_REGISTER_MAPPED, &view));
+  auto* gone = static_cast<char*>(
+      mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(gone + kPage, kPage);
+  EXPECT_BREAKS(aclrtHostRegisterV2(gone, 2 * kPage, ACL_HOST_REG_MAPPED));
+  EXPECT_BREAKS(aclrtHostRegister(gone, kPage + 1, ACL_HOST_REGISTER_MAPPED, &view));
   EXPECT_BREAKS(aclrtHostRegister(gone, SIZE_MAX, ACL_HOST_REGISTER_MAPPED, &view));
-  mprotect(gone, 4096, PROT_NONE);
-  EXPECT_BREAKS(aclrtHostRegisterV2(gone, 4096, ACL_HOST_REG_PINNED));
-  EXPECT_BREAKS(aclrtHostRegisterV2(reinterpret_cast<void*>(0x1000), 4096, ACL_HOST_REG_IOMEMORY));
+  mprotect(gone, kPage, PROT_NONE);
+  EXPECT_BREAKS(aclrtHostRegisterV2(gone, kPage, ACL_HOST_REG_PINNED));
+  EXPECT_BREAKS(aclrtHostRegisterV2(reinterpret_cast<void*>(kPage), kPage, ACL_HOST_REG_IOMEMORY));
 }
 RULE_KEPT(HostRegisterMissing) {
   Device d;
@@ -230,8 +231,8 @@ RULE_KEPT(HostCapabilityEngine) {
 RULE_BROKEN(HostRegisterOverlap) {
   Device d;
   void* host = page();
-  EXPECT_OK(aclrtHostRegisterV2(host, 8192, ACL_HOST_REG_MAPPED));
-  EXPECT_BREAKS(aclrtHostRegisterV2(offset(host, 4096), 4096, ACL_HOST_REG_MAPPED));
+  EXPECT_OK(aclrtHostRegisterV2(host, 2 * kPage, ACL_HOST_REG_MAPPED));
+  EXPECT_BREAKS(aclrtHostRegisterV2(offset(host, kPage), kPage, ACL_HOST_REG_MAPPED));
   // Page-locked memory is locked already.
   void* pinned = nullptr;
   EXPECT_OK(aclrtMallocHost(&pinned, 4096));
@@ -240,8 +241,8 @@ RULE_BROKEN(HostRegisterOverlap) {
 RULE_KEPT(HostRegisterOverlap) {
   Device d;
   void* host = page();
-  EXPECT_OK(aclrtHostRegisterV2(host, 4096, ACL_HOST_REG_MAPPED));
-  EXPECT_OK(aclrtHostRegisterV2(offset(host, 4096), 4096, ACL_HOST_REG_MAPPED));
+  EXPECT_OK(aclrtHostRegisterV2(host, kPage, ACL_HOST_REG_MAPPED));
+  EXPECT_OK(aclrtHostRegisterV2(offset(host, kPage), kPage, ACL_HOST_REG_MAPPED));
 }
 
 RULE_BROKEN(HostRegisterDevice) {
@@ -276,8 +277,8 @@ RULE_BROKEN(HostUnregisterUnknown) {
   Device d;
   void* host = page();
   EXPECT_BREAKS(aclrtHostUnregister(host));
-  EXPECT_OK(aclrtHostRegisterV2(host, 8192, ACL_HOST_REG_MAPPED));
-  EXPECT_BREAKS(aclrtHostUnregister(offset(host, 4096)));
+  EXPECT_OK(aclrtHostRegisterV2(host, 2 * kPage, ACL_HOST_REG_MAPPED));
+  EXPECT_BREAKS(aclrtHostUnregister(offset(host, kPage)));
 }
 RULE_KEPT(HostUnregisterUnknown) {
   Device d;

@@ -2,11 +2,14 @@
 // The usual beginning of a test of virtual memory: a device, a reservation, a handle.
 #pragma once
 
+#include "os/page.h"
 #include "rules/rule_test.h"
 
 namespace plat::rule_test {
 
 inline constexpr auto kFabric = ACL_MEM_SHARE_HANDLE_TYPE_FABRIC;
+// Whole pages of the system, whatever their size.
+inline constexpr size_t kPage = os::kLargestPageBytes;
 inline constexpr uint64_t kEverybody = ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 
 // Memory of a device, in huge pages; all else is 0.

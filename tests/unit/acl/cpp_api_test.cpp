@@ -79,7 +79,7 @@ TEST_F(CppApi, CopiesBatches) {
 }
 
 TEST_F(CppApi, RegistersAndManages) {
-  constexpr size_t kPage = 4096;
+  constexpr size_t kPage = 65536;  // whole pages of every system
   auto* memory = static_cast<int*>(std::aligned_alloc(kPage, kPage));
   int* view = nullptr;
   EXPECT_EQ(aclrtHostRegister(memory, kPage, ACL_HOST_REGISTER_MAPPED, &view), ACL_SUCCESS);

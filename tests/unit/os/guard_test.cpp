@@ -11,15 +11,16 @@
 #include <thread>
 #include <vector>
 
+#include "os/page.h"
 #include "os/signal_chain.h"
 
 namespace plat::os {
 namespace {
 
-constexpr size_t kPage = 4096;
+const size_t kPage = kernel_page_bytes();
 // More than any copy here runs on, so that none reaches what is not ours: a sanitizer looks at the whole
 // range.
-constexpr size_t kHole = 16 * kPage;
+const size_t kHole = 16 * kPage;
 
 struct Guard : testing::Test {
   static void SetUpTestSuite() {
@@ -41,7 +42,7 @@ struct Guard : testing::Test {
 
 TEST_F(Guard, CopiesOfEveryShortSizeAreExact) {
   std::mt19937 random(1);
-  std::vector<char> source(kPage * 6), target(source.size()), expected(source.size());
+  std::vector<char> source(24576), target(source.size()), expected(source.size());
   for (char& byte : source) byte = static_cast<char>(random());
   for (size_t size = 0; size < 1200; ++size)
     for (const size_t shift : {0, 1, 33}) {
@@ -51,7 +52,7 @@ TEST_F(Guard, CopiesOfEveryShortSizeAreExact) {
       ASSERT_TRUE(copy(target.data() + shift, source.data() + 7, size));
       ASSERT_EQ(target, expected) << size;
     }
-  for (const size_t size : {kPage, kPage * 4 - 1, kPage * 4, kPage * 4 + 1, kPage * 5}) {
+  for (const size_t size : {4096, 16383, 16384, 16385, 20480}) {
     ASSERT_TRUE(copy(target.data(), source.data(), size));
     ASSERT_EQ(std::memcmp(target.data(), source.data(), size), 0) << size;
   }
