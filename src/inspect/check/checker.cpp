@@ -60,6 +60,7 @@ Finding Checker::about(const Access& access, RuleId rule, std::string detail) co
   finding.size = access.size;
   finding.stream = access.stream;
   finding.on_stream = access.asynchronous;
+  finding.writes = access.write;
   return finding;
 }
 

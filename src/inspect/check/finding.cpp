@@ -9,7 +9,7 @@ Related Related::of(std::string role, const Object& object) {
 
 bool Finding::is_like(const Finding& other) const {
   if (rule != other.rule || site.stack != other.site.stack || site.op != other.site.op ||
-      related.size() != other.related.size())
+      writes != other.writes || related.size() != other.related.size())
     return false;
   // Without stacks there is only the text to tell two places apart. What is left is still one thing a call.
   if (site.stack == 0 && !is_leak && detail != other.detail) return false;

@@ -33,6 +33,7 @@ struct Finding {
   uint64_t size = 0;
   uint64_t stream = 0;
   bool on_stream = false;
+  bool writes = false;  // of an access
   std::vector<Related> related;
   uint64_t count = 1;          // how often: the same rule at the same place, about things from the same place
   const char* certainty = "";  // "sure" or "likely", where that is not the same for all of a rule
