@@ -50,7 +50,7 @@ not_here+=:Detached.IsNoChildAndRaisesNoSignal:Observing.TakesNoLock:HostFault.R
 not_here+=:HostFault.WriteOfReservedMemoryIsExplained:HostFault.FreedMemorySaysWhoFreedIt
 # These reserve TiB, and were ended at the bound below.
 not_here+=:Attaching.ALackOfAddressesIsNamed:RuleBroken.DeviceLimits:RuleBroken.OutOfAddresses:RuleBroken.ReserveBeyond:RuleKept.ReserveBeyond
-not_here+=:CrossServer.TakesAllMemorySideBySide:PoolTest.LeavesAddressesToOthers
+not_here+=:CrossServer.TakesAllMemorySideBySide:PoolTest.LeavesAddressesToOthers:PoolTest.TakesMoreChunksOverTimeThanItHasPlacesFor
 # qemu keeps 6 MiB for each GiB of addresses that a program ever reserved, and nothing bounds that: a program of this root that
 # has taken more than its share is ended, which fails its test.
 bound_memory() {
