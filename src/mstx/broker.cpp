@@ -24,11 +24,6 @@ Broker::Broker() {
       });
 }
 
-Broker& Broker::get() {
-  static Broker* const broker = new Broker;
-  return *broker;
-}
-
 ChangeSection::~ChangeSection() {
   if (lock.owns_lock()) lock.unlock();
   for (const platMstxNotice_t& notice : notices_)

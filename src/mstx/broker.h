@@ -22,7 +22,10 @@ namespace plat::mstx {
 
 struct Broker {
   // Never destroyed: programs call until their last instruction.
-  static Broker& get();
+  static Broker& get() {
+    static Broker& broker = *new Broker;
+    return broker;
+  }
 
   Tools tools;
   std::mutex registry_lock;  // registry; what tools call its domains is read without
@@ -77,7 +80,8 @@ inline const char* text_or_empty(const char* text) { return text != nullptr ? te
 
 // The tool's name for a domain; NULL for the global one, which will do where it has none.
 inline mstxDomainHandle_t domain_for(const Tool& tool, Handle domain) {
-  return static_cast<mstxDomainHandle_t>(Broker::get().registry.name_of(domain, tool).value_or(nullptr));
+  const ToolsName name = domain ? Broker::get().registry.name_of(domain, tool) : std::nullopt;
+  return static_cast<mstxDomainHandle_t>(name.value_or(nullptr));
 }
 
 class ReadSection {

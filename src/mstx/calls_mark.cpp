@@ -41,7 +41,7 @@ template <class Call, class Domain>
     const ReadSection section;
     Ranges& ranges = section.broker.ranges;
     auto range = ranges.make();
-    if (range.empty()) {
+    if (range == nullptr) {
       static std::atomic<bool> said{false};
       if (!said.exchange(true)) warn("{} ranges are open; no more are started until some end", Ranges::kMax);
       return MSTX_INVALID_RANGE_ID;
@@ -53,15 +53,16 @@ template <class Call, class Domain>
       if (!tell_in<Call>(section, domain, *tool,
                          [&](auto call, auto... its) { id = call(its..., text_or_empty(message), stream); }))
         continue;
-      range.front().parts[tool->slot] = {tool->id, id};
+      range->parts[tool->slot] = {tool->id, id};
       ++parts;
       if (id != 0)
         started = id;
       else
         tool->gave_range_zero.store(true, std::memory_order_relaxed);
     }
-    if (started == 0) return MSTX_INVALID_RANGE_ID;
-    return ranges.open(std::move(range), parts == 1 ? started : 0);
+    if (started != 0) return ranges.open(std::move(range), parts == 1 ? started : 0);
+    ranges.give_back(std::move(range));
+    return MSTX_INVALID_RANGE_ID;
   });
 }
 
@@ -72,12 +73,12 @@ template <class Call, class Domain>
     const ReadSection section;
     const auto range = section.broker.ranges.close(id);
     for (const auto& tool : section.tools) {
-      const bool has_part = !range.empty() && range.front().parts[tool->slot].tool == tool->id;
+      const bool has_part = range != nullptr && range->parts[tool->slot].tool == tool->id;
       // All said 0, and to one that counts from 0 it is a range.
       const bool counts_from_zero =
           id == MSTX_INVALID_RANGE_ID && tool->gave_range_zero.load(std::memory_order_relaxed);
       if (!has_part && !counts_from_zero) continue;
-      const uint64_t its_id = has_part ? range.front().parts[tool->slot].id : id;
+      const uint64_t its_id = has_part ? range->parts[tool->slot].id : id;
       tell_in<Call>(section, domain, *tool, [&](auto call, auto... its) { call(its..., its_id); });
     }
   });

@@ -1,40 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mstx/ranges.h"
 
-#include <iterator>
 #include <new>
 
 namespace plat::mstx {
 
 namespace {
-// Behind which the range of an id comes, or would come.
-auto place_of(uint64_t id, std::forward_list<Range>& ranges) {
-  auto place = ranges.before_begin();
-  while (std::next(place) != ranges.end() && std::next(place)->id != id) ++place;
-  return place;
+
+// Where the range of an id hangs, or would.
+std::unique_ptr<Range>* find(std::unique_ptr<Range>* link, uint64_t id) {
+  while (*link != nullptr && (*link)->id != id) link = &(*link)->next;
+  return link;
 }
+
 }  // namespace
 
-uint64_t Ranges::open(Single range, uint64_t wanted) {
-  for (;; wanted = last_.fetch_add(1, std::memory_order_relaxed) + 1) {
-    Bucket& bucket = bucket_of(wanted);
-    const std::lock_guard lock(bucket.lock);
-    if (wanted == 0 || std::next(place_of(wanted, bucket.ranges)) != bucket.ranges.end()) continue;
-    range.front().id = wanted;
-    bucket.ranges.splice_after(bucket.ranges.before_begin(), range);
-    open_.fetch_add(1, std::memory_order_relaxed);
-    return wanted;
-  }
+// One after the other: a bucket may be long, and each would end the next from within.
+Ranges::~Ranges() {
+  for (Bucket& bucket : buckets_)
+    while (bucket.first != nullptr) bucket.first = std::move(bucket.first->next);
 }
 
-Ranges::Single Ranges::close(uint64_t id) {
-  Single range;
+std::unique_ptr<Range> Ranges::make() {
+  if (open_.fetch_add(1, std::memory_order_relaxed) < kMax) return std::make_unique<Range>();
+  open_.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+bool Ranges::insert(std::unique_ptr<Range>& range, uint64_t id) {
   Bucket& bucket = bucket_of(id);
   const std::lock_guard lock(bucket.lock);
-  if (const auto place = place_of(id, bucket.ranges); std::next(place) != bucket.ranges.end()) {
-    range.splice_after(range.before_begin(), bucket.ranges, place);
-    open_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  if (id == 0 || *find(&bucket.first, id) != nullptr) return false;
+  range->id = id;
+  range->next = std::move(bucket.first);
+  bucket.first = std::move(range);
+  return true;
+}
+
+uint64_t Ranges::open(std::unique_ptr<Range> range, uint64_t wanted) {
+  while (!insert(range, wanted)) wanted = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return wanted;
+}
+
+void Ranges::give_back(std::unique_ptr<Range>) { open_.fetch_sub(1, std::memory_order_relaxed); }
+
+std::unique_ptr<Range> Ranges::close(uint64_t id) {
+  Bucket& bucket = bucket_of(id);
+  const std::lock_guard lock(bucket.lock);
+  std::unique_ptr<Range>* const link = find(&bucket.first, id);
+  if (*link == nullptr) return nullptr;
+  std::unique_ptr<Range> range = std::move(*link);
+  *link = std::move(range->next);
+  open_.fetch_sub(1, std::memory_order_relaxed);
   return range;
 }
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <forward_list>
+#include <memory>
 #include <mutex>
 
 #include "mstx/broker_types.h"
@@ -18,28 +18,29 @@ namespace plat::mstx {
 
 struct Range {
   struct Part {
-    platMstxToolId_t tool;  // 0: the tool in this slot had no part in it
-    uint64_t id;            // as the tool gave it, 0 included: some count from 0
+    uint32_t tool;  // 0: the tool in this slot had no part in it
+    uint64_t id;    // as the tool gave it, 0 included: some count from 0
   };
-  Part parts[PLAT_MSTX_TOOLS_MAX]{};
+  std::array<Part, PLAT_MSTX_TOOLS_MAX> parts{};
   uint64_t id = 0;
+  std::unique_ptr<Range> next;  // in its bucket
 };
 
 class Ranges {
  public:
-  // Ranges that may be open at once, and one more a thread. A program that never ends its ranges stops
-  // getting new ones here.
+  // Ranges that may be open at once. A program that never ends its ranges stops getting new ones here.
   static constexpr uint32_t kMax = 1u << 18;
 
-  // One or none.
-  using Single = std::forward_list<Range>;
+  ~Ranges();
 
-  // One to fill, so that memory runs out before a tool is told; none when kMax are open.
-  Single make() const { return Single(open_.load(std::memory_order_relaxed) < kMax ? 1 : 0); }
+  // One to fill, so that memory runs out before a tool is told; nullptr when kMax are open.
+  std::unique_ptr<Range> make();
   // Makes it known, under this id if that is not 0 and not taken. The result is for the client, never 0.
-  uint64_t open(Single range, uint64_t wanted);
-  // The range of an id, which is none from now on.
-  Single close(uint64_t id);
+  uint64_t open(std::unique_ptr<Range> range, uint64_t wanted);
+  // A range that was made and comes to nothing.
+  void give_back(std::unique_ptr<Range> range);
+  // The range of an id, which is none from now on; nullptr if the id names none.
+  std::unique_ptr<Range> close(uint64_t id);
 
   // After fork: a lock that another thread held is nobody's.
   void only_this_thread();
@@ -50,9 +51,11 @@ class Ranges {
 
   struct Bucket {
     std::mutex lock;
-    std::forward_list<Range> ranges;
+    std::unique_ptr<Range> first;
   };
   Bucket& bucket_of(uint64_t id) { return buckets_[(id * 0x9e3779b97f4a7c15ull) >> 54]; }
+  // Takes the range if nobody has the id.
+  bool insert(std::unique_ptr<Range>& range, uint64_t id);
 
   std::array<Bucket, 1024> buckets_;
   std::atomic<uint32_t> open_{0};

@@ -14,9 +14,9 @@ TEST(MstxRanges, HasTheWantedIdUnlessItIsTaken) {
   EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
   const uint64_t other = ranges.open(ranges.make(), 7);
   EXPECT_NE(other, 7u);
-  EXPECT_FALSE(ranges.close(7).empty());
+  EXPECT_NE(ranges.close(7), nullptr);
   EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
-  EXPECT_FALSE(ranges.close(other).empty());
+  EXPECT_NE(ranges.close(other), nullptr);
 }
 
 TEST(MstxRanges, AnIdOfOursIsNeverZeroAndNeedsAllItsBits) {
@@ -33,29 +33,31 @@ TEST(MstxRanges, AnIdOfOursIsNeverZeroAndNeedsAllItsBits) {
 TEST(MstxRanges, EndsOnce) {
   Ranges ranges;
   auto range = ranges.make();
-  range.front().parts[0] = {3, 44};
+  range->parts[0] = {3, 44};
   const uint64_t id = ranges.open(std::move(range), 0);
   range = ranges.close(id);
-  ASSERT_FALSE(range.empty());
-  EXPECT_EQ(range.front().parts[0].id, 44u);
-  EXPECT_TRUE(ranges.close(id).empty());
+  ASSERT_NE(range, nullptr);
+  EXPECT_EQ(range->parts[0].id, 44u);
+  EXPECT_EQ(ranges.close(id), nullptr);
 }
 
 TEST(MstxRanges, GarbageIsNoRange) {
   Ranges ranges;
-  for (const uint64_t id : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) EXPECT_TRUE(ranges.close(id).empty());
+  for (const uint64_t id : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) EXPECT_EQ(ranges.close(id), nullptr);
 }
 
 TEST(MstxRanges, ALimitedNumberIsOpenAtOnce) {
   Ranges ranges;
   for (uint32_t i = 1; i < Ranges::kMax; ++i) ranges.open(ranges.make(), i);
-  ranges.make();  // and it comes to nothing
   auto last = ranges.make();
-  ASSERT_FALSE(last.empty());
-  ranges.open(std::move(last), Ranges::kMax);
-  EXPECT_TRUE(ranges.make().empty());
-  EXPECT_FALSE(ranges.close(1).empty());
-  EXPECT_FALSE(ranges.make().empty());
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(ranges.make(), nullptr);
+  ranges.give_back(std::move(last));
+  last = ranges.make();
+  EXPECT_NE(last, nullptr);
+  EXPECT_EQ(ranges.make(), nullptr);
+  EXPECT_NE(ranges.close(1), nullptr);
+  EXPECT_NE(ranges.make(), nullptr);
 }
 
 // All want the same few ids; each gets back what it put in.
@@ -69,12 +71,12 @@ TEST(MstxRanges, AnIdHasOneOwner) {
         uint64_t ids[5];
         for (uint64_t wanted = 0; wanted < 5; ++wanted) {
           auto range = ranges.make();
-          range.front().parts[0] = {t, 0};
+          range->parts[0] = {t, 0};
           ids[wanted] = ranges.open(std::move(range), wanted);
         }
         for (const uint64_t id : ids) {
           const auto range = ranges.close(id);
-          if (range.empty() || range.front().parts[0].tool != t) ++wrong;
+          if (range == nullptr || range->parts[0].tool != t) ++wrong;
         }
       }
     });
