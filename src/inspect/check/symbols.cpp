@@ -60,9 +60,10 @@ bool is_in_header_of_others(const Frame& frame) {
          });
 }
 
-// What runs a std::thread: a function that the library keeps to itself.
+// What runs a std::thread: a function that the library keeps to itself, and a sanitizer's before it.
 bool is_thread_runner(const Frame& frame) {
-  return frame.function.empty() && is_library(frame.module, "libstdc++.so");
+  return (frame.function.empty() && is_library(frame.module, "libstdc++.so")) ||
+         is_library(frame.module, "libtsan.so") || is_library(frame.module, "libasan.so");
 }
 
 // What stands between a line of Python and the machine code that it calls. What it holds of Python is in the
