@@ -18,8 +18,8 @@ Handle add(Table& table, Record record) {
 }  // namespace
 
 Handle Registry::create_domain(const std::string& name) {
-  const auto [place, fresh] = by_name_.try_emplace(name);
-  if (fresh) {
+  const auto place = by_name_.try_emplace(name).first;
+  if (!place->second) {  // new, or memory ran out below when it was
     const Handle handle = place->second = domains.take();
     if (!handle) {
       by_name_.erase(place);
