@@ -26,11 +26,12 @@ bare_root() {
   chmod 755 "$root"
 }
 
-# in_bare_root SCRIPT ARGUMENT...: runs a shell script in it, with a /proc and a /dev/shm of its own.
+# in_bare_root SCRIPT ARGUMENT...: runs a shell script in it, with a /proc and a /dev/shm of its own, and $cache, if it is set, at the place
+# in which root's ccache looks.
 in_bare_root() {
   # Names are looked up as on this machine; it may have changed since the root was made.
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
-  unshare --mount --pid --fork --kill-child sh -c '
+  cache=${cache:-} unshare --mount --pid --fork --kill-child sh -c '
     set -e
     root=$1 script=$2
     shift 2
@@ -39,6 +40,10 @@ in_bare_root() {
     mount --rbind /dev "$root/dev"
     mount -t tmpfs -o size=50% tmpfs "$root/dev/shm"
     mount -t proc proc "$root/proc"
+    if [ -n "$cache" ]; then
+      mkdir -p "$root/root/.cache/ccache"
+      mount --bind "$cache" "$root/root/.cache/ccache"
+    fi
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
       chroot "$root" sh -ec "$script" sh "$@"' \
     sh "$root" "$@"
