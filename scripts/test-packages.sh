@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test-packages.sh FOLDER: installs the Debian packages of FOLDER in a bare root, one after the other, then the wheel and the rpm, uses what
-# each brings, and removes it again. Needs root.
+# test-packages.sh FOLDER: installs the Debian packages of FOLDER in a bare root, one after the other, then the wheel, the rpm and the archive, uses
+# what each brings, and removes it again. Needs root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/bare.sh
@@ -10,7 +10,8 @@ version=$(sed -n 's/^project(Plat VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 lintian --fail-on error "$folder"/*_"$version"_amd64.deb
 bare_root "${SUITE:-bookworm}" ca-certificates
 mkdir "$root/packages"
-cp "$folder"/*_"$version"_amd64.deb "$folder"/plat-"$version"-*x86_64.whl "$folder"/plat-"$version"-*.x86_64.rpm "$root/packages/"
+cp "$folder"/*_"$version"_amd64.deb "$folder"/plat-"$version"-*x86_64.whl "$folder"/plat-"$version"-*.x86_64.rpm \
+  "$folder"/plat-"$version"-x86_64.tar.gz "$root/packages/"
 cp tests/clients/client.c tests/clients/foreign/ascendcl.c "$root/packages/"
 in_bare_root "$(cat packaging/use.sh)"
 echo "The packages were installed, used and removed."
