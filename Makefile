@@ -10,7 +10,7 @@ help:      ## List what can be made
 	@sed -n 's/^\([a-z0-9-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:     ## Install all Debian packages that anything here needs, if they are missing
-	@scripts/setup.sh demo python test tidy bench fuzz fresh fabric
+	@scripts/setup.sh demo python release test tidy bench fuzz fresh fabric
 
 demo:      ## Run the seven steps of Ascend virtual memory on the software device
 	@scripts/setup.sh demo
@@ -64,7 +64,8 @@ bench:     ## Measure, as ratios against raw system calls and peers in the same 
 	@$(if $(TRACES),TRACES=$(abspath $(TRACES)) )scripts/bench.sh $(BASE)
 
 install:   ## Install into PREFIX (default ./dist), laid out as Ascend users know it
-	@scripts/setup.sh demo python
+	@scripts/setup.sh demo python release
+	@cmake --preset release >/dev/null
 	@scripts/build.sh release
 	@scripts/install.sh build/release $(abspath $(PREFIX))
 	@echo "Installed. Use it with:  source $(abspath $(PREFIX))/set_env.sh"
@@ -73,23 +74,26 @@ uninstall: ## Remove what `make install` has put into PREFIX
 	@scripts/uninstall.sh $(abspath $(PREFIX))
 
 wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network
-	@scripts/setup.sh demo python
+	@scripts/setup.sh demo python release
+	@cmake --preset release >/dev/null
 	@scripts/build.sh release
 	@scripts/install.sh build/release $(CURDIR)/build/wheel
 	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
 
 deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat, plat-fabric
-	@scripts/setup.sh demo python fabric
+	@scripts/setup.sh demo python release fabric
+	@cmake --preset release -DPLAT_FABRIC=ON >/dev/null
 	@scripts/build.sh release
 	@packaging/deb.sh build/release $(CURDIR)/dist
 
 packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm
-	@scripts/setup.sh demo python
+	@scripts/setup.sh demo python release
+	@cmake --preset release >/dev/null
 	@scripts/build.sh release
 	@packaging/archives.sh build/release $(CURDIR)/dist
 
-test-packages: ## Install, use and remove Debian packages, wheel and rpm in a bare root (needs root)
-	@scripts/setup.sh demo python fresh packages
+test-packages: ## Install, use and remove Debian packages, wheel, rpm and archive in a bare root (needs root)
+	@scripts/setup.sh demo python release fresh fabric packages
 	@$(MAKE) --no-print-directory deb wheel packages
 	@scripts/test-packages.sh $(CURDIR)/dist
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, test, tidy, bench, fuzz, browser, fresh, arm64, fabric, packages), if any are missing.
+# setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, release, test, tidy, bench, fuzz, browser, fresh, arm64, fabric,
+# packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
 packages=()
@@ -8,6 +9,7 @@ for purpose in "$@"; do
   case $purpose in
     demo)   packages+=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libdw-dev) ;;
     python) packages+=(python3 python3-dev pybind11-dev) ;;
+    release) packages+=(libsqlite3-dev libcpp-httplib-dev) ;; # databases of memscope, plat view --live: what is given away has all of it
     test)   packages+=(ccache git python3-pytest python3-hypothesis python3-numpy libgtest-dev libgmock-dev libbenchmark-dev zsh
                        clang clang-format valgrind libsqlite3-dev libcpp-httplib-dev) ;;
     tidy)   packages+=(clang-tidy) ;;
