@@ -110,7 +110,7 @@ std::string lay_out(std::string_view body, std::string_view broken_rule) {
   replace_macro(text, "MUST(", joined);
   for (const auto& [macro, sign] : kComparisons)
     replace_macro(text, macro,
-                  [sign = sign](std::string_view inner) { return "assert(" + compared(inner, sign) + ")"; });
+                  [with = sign](std::string_view inner) { return "assert(" + compared(inner, with) + ")"; });
   return text;
 }
 
