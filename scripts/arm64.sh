@@ -65,5 +65,5 @@ bound_memory() {
 }
 bound_memory &
 trap "kill $!" EXIT
-in_bare_root 'cd "$1"; export PLAT_CAPACITY=4GiB PLAT_LOCKED_ADDRESSES=4GiB KILLS=100 GTEST_FILTER="-$2"; shift 2; exec ctest --preset arm64 "$@"' \
+in_bare_root 'cd "$1"; export PLAT_CAPACITY=4GiB PLAT_LOCKED_ADDRESSES=4GiB KILLS=100 SEEDS=3 GTEST_FILTER="-$2"; shift 2; exec ctest --preset arm64 "$@"' \
   "$PWD" "$not_here" "$@"

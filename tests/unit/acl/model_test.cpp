@@ -2,7 +2,7 @@
 // Random calls, legal and illegal, against the library and against the reference model: the same verdict
 // after each, the same accounts, and at the end the same answers to every question.
 //
-// PLAT_TEST_SEED=n plays other calls than usual.
+// PLAT_TEST_SEED=n plays other calls than usual, SEEDS=n more or fewer of them.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,8 +93,11 @@ std::vector<uint8_t> shortened(const Machine& machine, std::vector<uint8_t> scri
 void play(const Machine& machine) {
   const char* chosen = getenv("PLAT_TEST_SEED");
   const uint64_t first_seed = chosen ? strtoull(chosen, nullptr, 0) : 20250101;
+  const char* count = getenv("SEEDS");
+  const uint64_t scripts = count ? strtoull(count, nullptr, 0) : kScripts;
+  ASSERT_GT(scripts, 0u) << "SEEDS=" << count;
   printf("seeds from %llu\n", static_cast<unsigned long long>(first_seed));
-  for (uint64_t seed = first_seed; seed < first_seed + kScripts; ++seed) {
+  for (uint64_t seed = first_seed; seed < first_seed + scripts; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<uint8_t> script(kSteps * kRecordBytes);
     for (uint8_t& byte : script) byte = static_cast<uint8_t>(random());
