@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <climits>
-#include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace plat::os {
 
@@ -43,12 +43,13 @@ void wake_sleepers(const std::atomic<uint32_t>& word, uint32_t kinds) {
 
 Fd find_memory_file(int32_t pid, const char* name, const std::function<bool(int fd)>& is_it) {
   const std::string wanted = std::string("/memfd:") + name + " (deleted)";
-  std::error_code error;
-  const std::filesystem::path folder = "/proc/" + std::to_string(pid) + "/fd";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone) != wanted || gone) continue;
-    Fd file(open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
+  const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
+  for (const std::string& number : list_directory(folder)) {
+    const std::string path = folder + number;
+    char target[256];
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length < 0 || std::string_view(target, static_cast<size_t>(length)) != wanted) continue;
+    Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file && is_it(file.get())) return file;
   }
   return {};

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <memory>
+#include <string_view>
 
 #include "base/unsignalled.h"
 
@@ -93,10 +95,11 @@ bool read_at(int fd, void* target, uint64_t size_bytes, uint64_t offset) {
 
 std::vector<std::string> list_directory(const std::string& path) {
   std::vector<std::string> names;
-  DIR* directory = opendir(path.c_str());
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
   if (directory == nullptr) return names;
-  while (const dirent* entry = readdir(directory)) names.emplace_back(entry->d_name);
-  closedir(directory);
+  while (const dirent* entry = readdir(directory.get()))
+    if (entry->d_name != std::string_view(".") && entry->d_name != std::string_view(".."))
+      names.emplace_back(entry->d_name);
   return names;
 }
 

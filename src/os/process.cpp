@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <filesystem>
 #include <sstream>
 #include <vector>
 
@@ -96,17 +95,15 @@ std::string mapped_range(int32_t pid, uint64_t file_device, uint64_t file_inode)
 }  // namespace
 
 bool has_open_files(int32_t pid) {
-  std::error_code error;
-  const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", pid), error);
-  if (error) return error == std::errc::permission_denied;
-  return files != std::filesystem::directory_iterator();
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  return access(folder.c_str(), R_OK) == 0 ? !list_directory(folder).empty() : errno == EACCES;
 }
 
 Fd open_from_process(int32_t pid, int number, uint64_t file_device, uint64_t file_inode) {
   std::vector<std::string> paths;
-  std::error_code ignored;
-  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored))
-    paths.push_back(fmt::format("{}/fd/{}", thread.path().string(), number));
+  const std::string threads = fmt::format("/proc/{}/task", pid);
+  for (const std::string& thread : list_directory(threads))
+    paths.push_back(fmt::format("{}/{}/fd/{}", threads, thread, number));
   if (const std::string range = mapped_range(pid, file_device, file_inode); !range.empty())
     paths.push_back(fmt::format("/proc/{}/map_files/{}", pid, range));
   for (const std::string& path : paths) {
