@@ -84,7 +84,9 @@ struct Board::Layout {
   }
 };
 
-Board::Core::~Core() { os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout)); }
+void Board::Unmap::operator()(Layout* memory) const {
+  os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout));
+}
 
 // tests/model/bell_test.cpp has this in small: no order here can be weaker.
 void Board::Core::ring() const {
@@ -153,12 +155,12 @@ void Board::Core::listen() {
   memory->listeners.fetch_sub(1);
 }
 
-Board::Board(os::Fd file, Layout* memory, uint32_t guest)
+Board::Board(os::Fd file, Mapping memory, uint32_t guest)
     : file_(std::move(file)),
       identity_(os::identify(file_.get())),
       guest_(guest),
-      core_(std::make_shared<Core>(memory, is_own())),
-      memory_(memory) {}
+      core_(std::make_shared<Core>(std::move(memory), is_own())),
+      memory_(core_->memory.get()) {}
 
 Board::~Board() {
   core_->stopping.store(true);
@@ -172,7 +174,7 @@ Board::~Board() {
 
 Result<std::shared_ptr<Board>> Board::create() {
   os::Fd file = os::move_high(os::create_memory_file(kFileName, sizeof(Layout)));
-  auto* memory = file ? reinterpret_cast<Layout*>(os::map_shared(file.get(), 0, sizeof(Layout))) : nullptr;
+  Mapping memory(file ? reinterpret_cast<Layout*>(os::map_shared(file.get(), 0, sizeof(Layout))) : nullptr);
   if (memory == nullptr)
     return fail(RuleId::DeviceLimits, "", "no memory to be shared with other processes: {}",
                 std::strerror(errno));
@@ -181,28 +183,27 @@ Result<std::shared_ptr<Board>> Board::create() {
   memory->pid = self.pid;
   memory->start_time = self.start_time;
   memory->magic = kMagic;
-  return std::shared_ptr<Board>(new Board(std::move(file), memory, kGuests));
+  return std::shared_ptr<Board>(new Board(std::move(file), std::move(memory), kGuests));
 }
 
 std::shared_ptr<Board> Board::open(int32_t pid) {
-  Layout* memory = nullptr;
+  Mapping memory;
   std::optional<uint32_t> guest;
   const os::Fd file = os::find_memory_file(pid, kFileName, [&](int fd) {
     const auto identity = os::identify(fd);
     if (!identity || identity->size_bytes != sizeof(Layout)) return false;
-    memory = reinterpret_cast<Layout*>(os::map_shared(fd, 0, sizeof(Layout)));
+    memory.reset(reinterpret_cast<Layout*>(os::map_shared(fd, 0, sizeof(Layout))));
     if (memory == nullptr) return false;
     // A child keeps the files of its parent open; and a number is given to another process one day.
     if (memory->magic == kMagic && memory->pid == pid && memory->start_time == os::start_time_of(pid) &&
         (guest = memory->take_guest(fd)))
       return true;
-    os::unmap(reinterpret_cast<std::byte*>(memory), sizeof(Layout));
-    memory = nullptr;
+    memory.reset();
     return false;
   });
   if (memory == nullptr) return nullptr;
   return std::shared_ptr<Board>(
-      new Board({}, memory, *guest));  // the mapping keeps the file open, and locked
+      new Board({}, std::move(memory), *guest));  // the mapping keeps the file open, and locked
 }
 
 int32_t Board::owner() const { return memory_->pid; }
@@ -249,6 +250,7 @@ void Board::open_to_all(uint32_t index) { memory_->notifies[index].open_to_all.s
 bool Board::allow(uint32_t index, std::span<const int32_t> pids) {
   const std::lock_guard lock(mutex_);
   if (pids.size() > free_pids_.size() + (kPids - pids_used_)) return false;
+  free_pids_.reserve(pids_used_ + pids.size());  // all of them come back one day, and then need no memory
   Layout::Slot& slot = memory_->notifies[index];
   for (const int32_t pid : pids) {
     uint32_t at = 0;
@@ -269,16 +271,16 @@ bool Board::hold(Kind kind, uint32_t index, uint32_t generation) {
   if (index >= (kind == Kind::Event ? kEvents : kNotifies)) return false;
   Layout::Slot& slot = memory_->slot(kind, index);
   const std::lock_guard lock(mutex_);
+  const auto held = held_.try_emplace(key_of(kind, index), 0).first;
   // First a holder, then a look: the owner frees it first, then looks for holders.
   slot.holders_with(guest_).fetch_or(bit_of(guest_));
   const bool is_there =
       slot.kind.load() == static_cast<uint32_t>(kind) && slot.generation.load() == generation;
-  const uint64_t key = key_of(kind, index);
-  if (is_there)
-    ++held_[key];
-  else if (!held_.contains(key))
-    slot.holders_with(guest_).fetch_and(~bit_of(guest_));
-  return is_there;
+  if (is_there) ++held->second;
+  if (held->second > 0) return is_there;
+  held_.erase(held);
+  slot.holders_with(guest_).fetch_and(~bit_of(guest_));
+  return false;
 }
 
 void Board::let_go(Kind kind, uint32_t index) {
@@ -352,23 +354,25 @@ bool Board::park(std::shared_ptr<Stream> stream) {
 void Board::abandon_in_child() { file_ = {}; }
 
 std::shared_ptr<HeldPlace> HeldPlace::take(std::shared_ptr<Board> board, Board::Kind kind, uint32_t device) {
-  const auto place = board->take_place(kind, device);
-  if (!place) return nullptr;
-  return std::shared_ptr<HeldPlace>(
-      new HeldPlace(std::move(board), kind, place->index, place->generation, true));
+  const std::shared_ptr<HeldPlace> taken(new HeldPlace(std::move(board), kind, true));
+  taken->place_ = taken->board().take_place(kind, device);
+  return taken->place_ ? taken : nullptr;
 }
 
 std::shared_ptr<HeldPlace> HeldPlace::hold(std::shared_ptr<Board> board, Board::Kind kind, uint32_t index,
                                            uint32_t generation) {
-  if (!board->hold(kind, index, generation)) return nullptr;
-  return std::shared_ptr<HeldPlace>(new HeldPlace(std::move(board), kind, index, generation, false));
+  const std::shared_ptr<HeldPlace> held(new HeldPlace(std::move(board), kind, false));
+  if (!held->board().hold(kind, index, generation)) return nullptr;
+  held->place_ = {index, generation};
+  return held;
 }
 
 HeldPlace::~HeldPlace() {
+  if (!place_) return;
   if (own_)
-    board_->leave_place(kind_, index_);
+    board_->leave_place(kind_, place_->index);
   else
-    board_->let_go(kind_, index_);
+    board_->let_go(kind_, place_->index);
 }
 
 }  // namespace plat::stream

@@ -96,11 +96,14 @@ class Board {
 
  private:
   struct Layout;
+  struct Unmap {
+    void operator()(Layout* memory) const;
+  };
+  using Mapping = std::unique_ptr<Layout, Unmap>;
   // What the listening thread needs, and may have to outlive the rest: it can drop the last stream that uses
   // the board.
   struct Core final : Bell {
-    Core(Layout* shared, bool is_own) : memory(shared), own(is_own) {}
-    ~Core() override;
+    Core(Mapping shared, bool is_own) : memory(std::move(shared)), own(is_own) {}
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
     void ring() const;      // for the process whose board it is
@@ -114,7 +117,7 @@ class Board {
     void sleep(uint32_t heard, Deadline deadline) override;
     void rouse() override;
 
-    Layout* const memory;
+    const Mapping memory;
     const bool own;
     std::atomic<bool> owner_is_gone{false};
     std::atomic<bool> stopping{false};
@@ -123,7 +126,7 @@ class Board {
     std::vector<std::shared_ptr<Stream>> parked;
   };
 
-  Board(os::Fd file, Layout* memory, uint32_t guest);
+  Board(os::Fd file, Mapping memory, uint32_t guest);
   bool is_own() const { return guest_ == kGuests; }
   bool is_held(Kind kind, uint32_t index);
 
@@ -152,20 +155,19 @@ class HeldPlace {
   HeldPlace& operator=(const HeldPlace&) = delete;
 
   Board& board() const { return *board_; }
-  uint32_t index() const { return index_; }
-  uint32_t generation() const { return generation_; }
-  uint32_t device() const { return board_->device_of(kind_, index_); }
+  uint32_t index() const { return place_->index; }
+  uint32_t generation() const { return place_->generation; }
+  uint32_t device() const { return board_->device_of(kind_, index()); }
   bool is_own() const { return own_; }
 
  private:
-  HeldPlace(std::shared_ptr<Board> board, Board::Kind kind, uint32_t index, uint32_t generation, bool own)
-      : board_(std::move(board)), kind_(kind), index_(index), generation_(generation), own_(own) {}
+  HeldPlace(std::shared_ptr<Board> board, Board::Kind kind, bool own)
+      : board_(std::move(board)), kind_(kind), own_(own) {}
 
   const std::shared_ptr<Board> board_;
   const Board::Kind kind_;
-  const uint32_t index_;
-  const uint32_t generation_;
   const bool own_;
+  std::optional<Board::Place> place_;  // none before it is held: memory for this comes first
 };
 
 }  // namespace plat::stream

@@ -4,6 +4,7 @@
 // call shows addresses and places in tables that are lost.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -11,8 +12,10 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/product.h"
+#include "stream/board.h"
 #include "support/failing_steps.h"
 #include "support/tiny_device.h"
 
@@ -97,6 +100,72 @@ TEST(EveryStepInside, OfAReservationLosesNoAddresses) { fail_each_step_inside(fi
 
 TEST(EveryStepInside, OfTheFirstLargeBlockLosesNothing) {
   fail_each_step_inside([](TinyDevice&) {}, [](TinyDevice& tiny) { return tiny.malloc(4_MiB); });
+}
+
+using stream::Board;
+using stream::HeldPlace;
+
+size_t mapped_boards() {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("plat-board") != std::string::npos) ++count;
+  return count;
+}
+
+// `check` follows each fault, with nothing left of what the call made.
+void fail_each_step_of(const std::function<void()>& call, const std::function<void()>& check) {
+  uint64_t fails_at = 1;
+  for (bool was_met = true; was_met && !::testing::Test::HasFailure(); ++fails_at) {
+    arm_step(fails_at);
+    try {
+      call();
+    } catch (const std::bad_alloc&) {
+    }
+    was_met = disarm_steps() >= fails_at;
+    SCOPED_TRACE("step " + std::to_string(fails_at) + " (" + failed_step() + ")");
+    check();
+  }
+  EXPECT_GT(fails_at, 2u) << "too few steps to be true";
+}
+
+TEST(EveryStepInside, OfABoardLosesNoMemory) {
+  fail_each_step_of([] { (void)Board::create(); }, [] { EXPECT_EQ(mapped_boards(), 0u); });
+  const auto own = Board::create().value();
+  // A mapping that stays would be a guest for ever.
+  fail_each_step_of([] { (void)Board::open(getpid()); }, [] { EXPECT_EQ(mapped_boards(), 1u); });
+}
+
+TEST(EveryStepInside, OfAPlaceOnABoardLosesNone) {
+  const auto own = Board::create().value();
+  const auto guest = Board::open(getpid());
+  ASSERT_NE(guest, nullptr);
+  fail_each_step_of([&] { (void)HeldPlace::take(own, Board::Kind::Event, 0); },
+                    [&] {
+                      EXPECT_EQ(own->take_place(Board::Kind::Event, 0)->index, 0u);
+                      own->leave_place(Board::Kind::Event, 0);
+                    });
+  fail_each_step_of(
+      [&] {
+        const auto place = own->take_place(Board::Kind::Event, 0);
+        (void)HeldPlace::hold(guest, Board::Kind::Event, place->index, place->generation);
+      },
+      [&] {
+        own->leave_place(Board::Kind::Event, 0);
+        EXPECT_EQ(own->take_place(Board::Kind::Event, 0)->index, 0u) << "nobody holds it";
+        own->leave_place(Board::Kind::Event, 0);
+      });
+}
+
+// Who may import a notify is forgotten when the next one takes its place.
+TEST(EveryStepInside, OfAPlaceWithAListLosesNoRoomForNumbers) {
+  const auto own = Board::create().value();
+  const std::vector<int32_t> all(65536, 1);
+  const auto fill = [&] { return own->allow(own->take_place(Board::Kind::Notify, 0)->index, all); };
+  ASSERT_TRUE(fill());
+  own->leave_place(Board::Kind::Notify, 0);
+  fail_each_step_of([&] { (void)fill(); }, [&] { own->leave_place(Board::Kind::Notify, 0); });
+  EXPECT_TRUE(fill());
 }
 
 }  // namespace
