@@ -2,6 +2,7 @@
 // aclInit, aclFinalize and the text of errors.
 #include <atomic>
 #include <mutex>
+#include <new>
 
 #include "acl/acl.h"
 #include "acl/entry.h"
@@ -30,6 +31,25 @@ Result<> tell_of_end(Runtime& runtime, aclError& code) {
   return {};
 }
 
+// Calls `note` where nothing fails any more, and `undo` where a callback does, or there is no memory to end
+// with: the same call can be made again, and ends what is left.
+template <class Note, class Undo>
+Result<> end_all(Runtime& runtime, const char* how, aclError& code, Note note, Undo undo) {
+  try {
+    const auto told = tell_of_end(runtime, code);
+    if (told) {
+      release_everything(runtime, how);
+      note();
+    } else {
+      undo();
+    }
+    return told;
+  } catch (const std::bad_alloc&) {
+    undo();
+    throw;
+  }
+}
+
 }  // namespace
 }  // namespace plat::acl
 
@@ -50,11 +70,12 @@ aclError aclInit(const char* configPath) {
     std::optional<std::string> config = "";
     if (configPath != nullptr && *configPath != 0) config = os::read_small_file(configPath);
     if (!config) return fail(RuleId::InitConfigFile, "configPath", "{} cannot be read", configPath);
+    const auto callbacks = runtime.init_callbacks.all();  // while there is memory for it
     acl::was_finalized = false;
     if (acl::init_count.fetch_add(1) > 0)
       return fail(RuleId::InitRepeated, "configPath", "aclInit was called {} time(s) before",
                   acl::init_count.load() - 1);
-    for (const auto& callback : runtime.init_callbacks.all()) {
+    for (const auto& callback : callbacks) {
       const os::tsan::Watched watched;
       code = callback.function(config->c_str(), config->size(), callback.argument);
       if (code == ACL_SUCCESS) continue;
@@ -72,13 +93,8 @@ aclError aclFinalize() {
   const aclError failed = entry("aclFinalize", [&](Runtime& runtime) -> Result<> {
     if (acl::was_finalized.exchange(true))
       return fail(RuleId::FinalizeRepeated, "", "aclFinalize was called before");
-    if (auto told = acl::tell_of_end(runtime, code); !told) {
-      acl::was_finalized = false;
-      return told;
-    }
-    acl::init_count = 0;
-    acl::release_everything(runtime, "aclFinalize");
-    return {};
+    return acl::end_all(
+        runtime, "aclFinalize", code, [] { acl::init_count = 0; }, [] { acl::was_finalized = false; });
   });
   return failed == ACL_SUCCESS || code == ACL_SUCCESS ? failed : code;
 }
@@ -91,12 +107,9 @@ aclError aclFinalizeReference(uint64_t* refCount) {
       if (count == 0) return fail(RuleId::FinalizeRepeated, "", "there is no aclInit left to undo");
     } while (!acl::init_count.compare_exchange_weak(count, count - 1));
     if (count == 1) {
-      if (auto told = acl::tell_of_end(runtime, code); !told) {
-        acl::init_count.fetch_add(1);
-        return told;
-      }
-      acl::was_finalized = true;
-      acl::release_everything(runtime, "aclFinalizeReference");
+      PLAT_TRY(acl::end_all(
+          runtime, "aclFinalizeReference", code, [] { acl::was_finalized = true; },
+          [] { acl::init_count.fetch_add(1); }));
     }
     if (refCount != nullptr) *refCount = count - 1;
     return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: their lives, waiting for them and in them, and what they are.
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "acl/acl_rt_stream.h"
@@ -81,8 +82,9 @@ aclError aclrtCreateStreamV2(aclrtStream* stream, const aclrtStreamConfigHandle*
 aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
   aclrtStreamConfigHandle* handle = nullptr;
   entry("aclrtCreateStreamConfigHandle", [&](Runtime& runtime) -> Result<> {
-    handle = new aclrtStreamConfigHandle{};
-    runtime.stream_configs.add(handle);
+    auto made = std::make_unique<aclrtStreamConfigHandle>();
+    runtime.stream_configs.add(made.get());
+    handle = made.release();
     return {};
   });
   return handle;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/options.h"
 
-#include <cstdio>
 #include <random>
 
 #include "base/text.h"
 #include "device/config.h"
+#include "device/report.h"
 #include "rules/rules.h"
 
 namespace plat::stream {
@@ -37,11 +37,9 @@ Setting read_setting() {
   const auto text = device::setting("streams");
   auto options = text ? parse_mode(*text) : Result<Options>{};
   if (!options) return {{}, options.error()};
-  if (options->mode == Mode::Seeded) {
-    std::fprintf(
-        stderr, "plat: streams are interleaved by seed %llu (PLAT_STREAMS=seeded:%llu repeats this run)\n",
-        static_cast<unsigned long long>(options->seed), static_cast<unsigned long long>(options->seed));
-  }
+  if (options->mode == Mode::Seeded)
+    report::notice(fmt::format("streams are interleaved by seed {} (PLAT_STREAMS=seeded:{} repeats this run)",
+                               options->seed, options->seed));
   return {*options, std::nullopt};
 }
 

@@ -222,6 +222,15 @@ def test_settings_lists_every_setting(machine):
         assert name in done.stdout
 
 
+def test_the_seed_of_streams_is_told_where_the_log_is(machine, tmp_path):
+    def told(*options):
+        return machine.plat("run", "--streams", "seeded:5", *options, "--", HOLDER, "0", "2", stdin=subprocess.DEVNULL).stderr
+    assert "plat: streams are interleaved by seed 5 (PLAT_STREAMS=seeded:5 repeats this run)" in told()
+    assert told("--log", "off") == ""
+    assert told("--log-file", tmp_path / "log") == "" and "by seed 5" in (tmp_path / "log").read_text()
+    assert "by seed 5" in json.loads(told("--log-format", "json"))["text"]
+
+
 # asked wrongly
 
 
