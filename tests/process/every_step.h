@@ -48,9 +48,10 @@ inline Room room_left() {
 
 #define EXPECT_DONE(call) EXPECT_EQ((call), ACL_SUCCESS) << aclGetRecentErrMsg()
 
-// How the work of streams runs: in threads of the library, where no step fails; or inside the call that
-// queues it, where all of its steps count. What fails there is told when the stream is next waited for.
-enum class Work : uint8_t { Elsewhere, Inside };
+// How the work of streams runs: in threads of the library, where no step fails; inside the call that queues
+// it, where all of its steps count; or in part there, in an order that chance gives. What fails inside is
+// told when the stream is next waited for.
+enum class Work : uint8_t { Elsewhere, Inside, ByChance };
 
 // What the work inside a call came to. Some of it waits for what the call does not bring.
 inline aclError code_of_work() {
@@ -72,7 +73,7 @@ inline void fail_each_step(const Scenario& scenario, Work work) {
     const std::string where =
         std::string(scenario.name) + ", step " + std::to_string(fails_at) + " (" + failed_step() + ")";
     SCOPED_TRACE(where);
-    if (code == ACL_SUCCESS && was_met && work == Work::Inside) code = code_of_work();
+    if (code == ACL_SUCCESS && was_met && work != Work::Elsewhere) code = code_of_work();
     if (code != ACL_SUCCESS) {
       EXPECT_TRUE(was_met) << "it failed without a fault: " << aclGetRecentErrMsg();
       EXPECT_STRNE(aclGetRecentErrMsg(), "");
@@ -91,6 +92,9 @@ inline void fail_each_step_alone(const Scenario& scenario, Work work) {
     alarm(200);  // nothing may hang
     const Machine machine;
     if (work == Work::Inside) setenv("PLAT_STREAMS", "eager", 1);
+    if (work == Work::ByChance) setenv("PLAT_STREAMS", "seeded:7", 1);
+    setenv("PLAT_LOG", "info", 1);  // what is said takes steps, too
+    setenv("PLAT_LOG_FILE", "/dev/null", 1);
     const std::unique_ptr<Peer> other = scenario.with();
     ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -100,7 +104,9 @@ inline void fail_each_step_alone(const Scenario& scenario, Work work) {
 }
 
 inline std::string name_of(const Scenario& scenario, Work work) {
-  std::string name = std::string(scenario.name) + (work == Work::Inside ? " and its work" : "");
+  std::string name = std::string(scenario.name) + (work == Work::Inside     ? " and its work"
+                                                   : work == Work::ByChance ? " and its work by chance"
+                                                                            : "");
   for (char& c : name)
     if (c == ' ') c = '_';
   return name;

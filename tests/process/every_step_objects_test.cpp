@@ -357,7 +357,7 @@ TEST_P(EveryStepOfObjectsTest, ChangesNothingOrEverything) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, EveryStepOfObjectsTest,
                          ::testing::Combine(::testing::Range(size_t{0}, scenarios().size()),
-                                            ::testing::Values(Work::Elsewhere, Work::Inside)),
+                                            ::testing::Values(Work::Elsewhere, Work::Inside, Work::ByChance)),
                          [](const auto& made) {
                            return name_of(scenarios()[std::get<0>(made.param)], std::get<1>(made.param));
                          });
