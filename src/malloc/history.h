@@ -38,8 +38,8 @@ class History {
   std::optional<Death> death_at(Va va) const;
   // The same for the handler of a signal: nothing either when another thread is writing at that moment.
   std::optional<vmm::FreedBlock> freed_at(Va va) const;
-  // "the block of 96 bytes at 0x... was freed by aclrtFree, 3 frees ago"; "" when nothing is known. With
-  // stacks, if there are any.
+  // "0x... is offset 8 of the block of 96 bytes at 0x... that aclrtFree freed, 3 frees ago"; "" when nothing
+  // is known. With stacks, if there are any.
   std::string tell(Va va) const;
   // The stack that allocated the live block; "" without PLAT_STACKS.
   std::string allocation_stack(Va start) const;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the allocation families.
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "acl/acl_rt_memory_soma.h"
 #include "acl/dvpp/hi_dvpp.h"
 #include "acl/ops/acl_dvpp.h"
 #include "rules/memory_fixture.h"
@@ -289,6 +292,46 @@ RULE_KEPT(AddressRangeUnknown) {
   EXPECT_OK(aclrtMemGetAddressRange(offset(m.va, 77), &base, &size));
   EXPECT_EQ(base, m.va);
   EXPECT_EQ(size, 2_MiB);
+}
+
+void expect_named(size_t size) {
+  const std::string named = "block of " + std::to_string(size) + " bytes";
+  EXPECT_NE(std::string(aclGetRecentErrMsg()).find(named), std::string::npos) << aclGetRecentErrMsg();
+}
+
+// What a program asked for, which it knows; not what that is padded and rounded to.
+TEST(Messages, SayTheSizeThatWasAskedFor) {
+  run({}, [] {
+    Device d;
+    std::vector<char> host(8_MiB);
+    aclrtStream held = nullptr;
+    aclrtNotify gate = nullptr;
+    EXPECT_OK(aclrtCreateStream(&held));
+    EXPECT_OK(aclrtCreateNotify(&gate, 0));
+    EXPECT_OK(aclrtWaitAndResetNotify(gate, held, 0));
+    for (const size_t size : {size_t{100}, size_t{4_MiB} + 100}) {
+      void* block = malloc_device(size);
+      EXPECT_NE(aclrtMemcpy(block, 8_MiB, host.data(), 8_MiB, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+      expect_named(size);
+      EXPECT_NE(aclrtFree(offset(block, 64)), ACL_SUCCESS);
+      expect_named(size);
+      EXPECT_OK(aclrtMemPoolFreeAsync(block, held));
+      EXPECT_NE(aclrtMemPoolFreeAsync(block, held), ACL_SUCCESS);
+      expect_named(size);
+      void* freed = malloc_device(size);
+      EXPECT_OK(aclrtFree(freed));
+      EXPECT_NE(aclrtFree(freed), ACL_SUCCESS);
+      expect_named(size);
+    }
+    void* pinned = nullptr;
+    EXPECT_OK(aclrtMallocHost(&pinned, 1000));
+    EXPECT_NE(aclrtFreeHost(offset(pinned, 64)), ACL_SUCCESS);
+    expect_named(1000);
+    EXPECT_NE(aclrtMemcpy(pinned, 8_MiB, host.data(), 8_MiB, ACL_MEMCPY_HOST_TO_HOST), ACL_SUCCESS);
+    expect_named(1000);
+    EXPECT_OK(aclrtRecordNotify(gate, nullptr));
+    EXPECT_OK(aclrtSynchronizeStream(held));
+  });
 }
 
 }  // namespace

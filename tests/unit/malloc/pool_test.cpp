@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -254,6 +255,41 @@ TEST_F(Pools, BlocksOfTheHeapAreFreedOnceInStreamOrder) {
   EXPECT_TRUE(streams.synchronize(one));
   EXPECT_FALSE(tiny.heap.find(block_of_heap));
   EXPECT_EQ(pools.free(block_of_heap, streams, one).error().rule, RuleId::PoolFree);
+}
+
+// The stream may come to a free before the call that queues it goes on. By then the address may have another
+// owner, and a free of that owner's may be queued.
+TEST(PoolsAtOnce, AFreeThatIsReachedInsideItsCallKnowsItselfFromTheNextOne) {
+  testing::TinyDevice tiny;
+  stream::Options inside_calls;
+  inside_calls.mode = stream::Mode::Eager;
+  stream::Streams streams{inside_calls};
+  PoolSet pools{tiny.heap};
+  ASSERT_TRUE(streams.set_device(0));
+  const StreamId first = streams.create_stream(0, 0).value();
+  const StreamId next = streams.create_stream(0, 0).value();
+  const StreamId held = streams.create_stream(0, 0).value();
+  bool gate = false;
+  // Further than the first stream will be: its position must not be taken for one of this stream.
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(streams.enqueue(held, []() -> Result<> { return {}; }));
+  ASSERT_TRUE(streams.enqueue_poll(held, [&]() -> Result<bool> { return gate; }));
+  const Va block = tiny.malloc(4_MiB).value();
+  bool has_next_owner = false;
+  ASSERT_TRUE(streams.enqueue_poll(next, [&]() -> Result<bool> { return !tiny.heap.find(block); }));
+  ASSERT_TRUE(streams.enqueue(next, [&]() -> Result<> {
+    has_next_owner = tiny.malloc(4_MiB).value() == block && pools.free(block, streams, held);
+    return {};
+  }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the second stream looks again by then
+  ASSERT_TRUE(pools.free(block, streams, first));
+  ASSERT_TRUE(has_next_owner);
+  const auto again = pools.free(block, streams, first);
+  ASSERT_FALSE(again) << "it is queued already";
+  EXPECT_EQ(again.error().rule, RuleId::PoolFree);
+  EXPECT_TRUE(tiny.heap.find(block));
+  gate = true;
+  EXPECT_TRUE(streams.synchronize(held));
+  EXPECT_FALSE(tiny.heap.find(block));
 }
 
 // The keys of a block of the heap end with it: when the free is reached, not when it is queued.
