@@ -208,6 +208,9 @@ std::shared_ptr<Board> Board::open(int32_t pid) {
 
 int32_t Board::owner() const { return memory_->pid; }
 uint64_t Board::secret() const { return memory_->secret; }
+bool Board::owner_lives() const {
+  return os::start_time_of(memory_->pid) == memory_->start_time && !os::process_is_gone(memory_->pid);
+}
 
 std::optional<Board::Place> Board::take_place(Kind kind, uint32_t device) {
   const std::lock_guard lock(mutex_);

@@ -53,6 +53,8 @@ class Board {
 
   int32_t owner() const;
   uint64_t secret() const;  // the number of a process is given to another one day
+  // Asks the system, whereas the next one tells what is known.
+  bool owner_lives() const;
   // Whether the process whose board it is has ended, as far as the listening thread has noticed.
   bool owner_is_gone() const { return core_->owner_is_gone.load(); }
 

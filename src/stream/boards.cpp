@@ -23,7 +23,8 @@ std::shared_ptr<Board> Boards::of(int32_t pid, uint64_t secret) {
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < foreign_.size();) {
     auto board = foreign_[i].lock();
-    if (board && board->owner() == pid && (secret == 0 || board->secret() == secret)) return board;
+    if (board && board->owner() == pid && (secret == 0 || board->secret() == secret))
+      return board->owner_lives() ? board : nullptr;
     if (!board) {
       foreign_.erase(foreign_.begin() + static_cast<ptrdiff_t>(i));
     } else {

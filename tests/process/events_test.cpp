@@ -93,5 +93,33 @@ TEST(EventsBetweenProcesses, PlacesOfAnImporterThatEndsComeBack) {
   });
 }
 
+// Whoever holds one event of a process that has ended opens no other one of it, as nobody else does.
+TEST(EventsBetweenProcesses, OfAnEndedProcessAreNotOpenedAgain) {
+  in_child([] {
+    const Machine machine;
+    Peer exporter([](Channel& channel) {
+      EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+      aclrtEvent event = nullptr;
+      aclrtIpcEventHandle handle{};
+      EXPECT_EQ(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC), ACL_SUCCESS);
+      EXPECT_EQ(aclrtIpcGetEventHandle(event, &handle), ACL_SUCCESS);
+      uint64_t bits = 0;
+      std::memcpy(&bits, handle.reserved, sizeof bits);
+      channel.send(bits);
+      channel.receive();
+    });
+    EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    const uint64_t bits = exporter.channel().receive();
+    aclrtIpcEventHandle handle{};
+    std::memcpy(handle.reserved, &bits, sizeof bits);
+    aclrtEvent held = nullptr;
+    aclrtEvent again = nullptr;
+    EXPECT_EQ(aclrtIpcOpenEventHandle(handle, &held), ACL_SUCCESS) << aclGetRecentErrMsg();
+    exporter.kill_now();
+    EXPECT_NE(aclrtIpcOpenEventHandle(handle, &again), ACL_SUCCESS);
+    EXPECT_EQ(aclrtDestroyEvent(held), ACL_SUCCESS);
+  });
+}
+
 }  // namespace
 }  // namespace plat::test
