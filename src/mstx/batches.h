@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches that refer to regions: what the four have in common, and what each tool hears of one.
+// Batches that refer to regions: what they have in common, and what each tool hears of one.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace plat::mstx {
 
-// A batch as clients and tools know it: where its items stand, and the tool's function that takes it.
+// A batch as clients and tools know it: where its items stand, and the tool's function that takes it. Each
+// kind has a change(registry, region, item) besides, for what it does to a region that lives.
 template <class Batch_, auto kCount, auto kItems, class Call_>
 struct BatchKind {
   using Batch = Batch_;
@@ -41,40 +42,25 @@ struct BatchKind {
     if constexpr (kSaysItsSize) batch.structSize = sizeof(Batch);
     batch.*kCount = items.size();
     batch.*kItems = items.data();
-    tell<Call>(tool, [&](auto call) { call(domain, &batch); });
+    tell<Call>(tool, domain, &batch);
   }
 };
 
-using Unregistered =
-    BatchKind<mstxMemRegionsUnregisterBatch_t, &mstxMemRegionsUnregisterBatch_t::refCount,
-              &mstxMemRegionsUnregisterBatch_t::refArray,
-              ToolCall<kMem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc>>;
-using Permissions =
-    BatchKind<mstxMemPermissionsAssignBatch_t, &mstxMemPermissionsAssignBatch_t::regionCount,
-              &mstxMemPermissionsAssignBatch_t::regionDescArray,
-              ToolCall<kMem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc>>;
-using RegionNames = BatchKind<platMstxMemRegionsNameBatch_t, &platMstxMemRegionsNameBatch_t::regionCount,
-                              &platMstxMemRegionsNameBatch_t::regionNameArray,
-                              ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc>>;
-using RegionSizes = BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegionsResizeBatch_t::regionCount,
-                              &platMstxMemRegionsResizeBatch_t::regionSizeArray,
-                              ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>>;
+struct Unregistered
+    : BatchKind<mstxMemRegionsUnregisterBatch_t, &mstxMemRegionsUnregisterBatch_t::refCount,
+                &mstxMemRegionsUnregisterBatch_t::refArray,
+                ToolCall<kMem, MSTX_API_CORE_MEM_REGIONS_UNREGISTER, mstxMemRegionsUnregisterFunc>> {
+  static void change(Registry& registry, Handle region, const Item&) { registry.drop_region(region); }
+};
 
-// An array that lives for one call, on the stack while it is small. For plain types.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(size_t size) : size_(size) {
-    if (size > inline_.size()) heap_ = std::make_unique<T[]>(size);
-  }
-  T* data() { return heap_ ? heap_.get() : inline_.data(); }
-  T& operator[](size_t index) { return data()[index]; }
-  size_t size() const { return size_; }
-
- private:
-  size_t size_;
-  std::array<T, 16> inline_{};
-  std::unique_ptr<T[]> heap_;
+// A client's reference, and what it means. One that stands for a region goes to the tools that were told of
+// it, in the tool's own words. A pointer at which no region starts goes out as it is, and so does, to those
+// who knew it, the handle of a region that is gone: tools find mistakes by them. A value that was never a
+// handle goes nowhere.
+struct Meaning {
+  const Region* region = nullptr;
+  Handle live;
+  bool by_pointer = false;
 };
 
 // A reference by the tool's own name for a region, or by the pointer if it has none. Whether there is either.
@@ -87,6 +73,21 @@ inline bool refer(mstxMemRegionRef_t& ref, void* name, const Region& region) {
   return name != nullptr || region.described;
 }
 
+// An array that lives for one call, on the stack while it is small. For plain types.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(size_t size) {
+    if (size > inline_.size()) heap_ = std::make_unique<T[]>(size);
+  }
+  T* data() { return heap_ ? heap_.get() : inline_.data(); }
+  T& operator[](size_t index) { return data()[index]; }
+
+ private:
+  std::array<T, 16> inline_{};
+  std::unique_ptr<T[]> heap_;
+};
+
 // What each tool is to hear of a batch: items with the references in its own words, and the regions that they
 // stand for. Filled under the registry lock, told without.
 template <class Kind>
@@ -94,31 +95,35 @@ class BatchPerTool {
  public:
   using Item = typename Kind::Item;
 
-  BatchPerTool(size_t count, const ToolSet& tools)
-      : count_(count), tools_(tools), items_(count * tools.count), regions_(count * tools.count) {}
+  BatchPerTool(size_t count, ToolSet tools)
+      : count_(count), tools_(tools), items_(count * tools.count()), regions_(count * tools.count()) {}
 
-  // To those who know the region, live or gone; to all, where there is none.
-  void add(const Item& item, const Region* region, Handle live, bool in_own_words) {
-    for (uint32_t tool = 0; tool < tools_.count; ++tool) {
-      const size_t place = tool * count_ + counts_[tool];
+  void add(const Item& item, const Meaning& meaning) {
+    const auto& [region, live, by_pointer] = meaning;
+    if (region == nullptr && !by_pointer) return;
+    size_t first = 0;
+    for (const Tool& tool : tools_) {
+      const size_t place = first + counts_[tool.slot];
+      first += count_;
       items_[place] = item;
       regions_[place] = live;
-      if (region != nullptr) {
-        const ToolsName name = region->names.find(*tools_.tools[tool]);
-        if (!name || (in_own_words && !refer(Kind::ref(items_[place]), *name, *region))) continue;
-      }
-      ++counts_[tool];
+      const ToolsName name = region != nullptr ? region->names.find(tool) : nullptr;
+      if (name && (by_pointer || refer(Kind::ref(items_[place]), *name, *region))) ++counts_[tool.slot];
     }
   }
-  std::span<const Item> items(size_t tool) { return {items_.data() + tool * count_, counts_[tool]}; }
-  std::span<const Handle> regions(size_t tool) { return {regions_.data() + tool * count_, counts_[tool]}; }
+  std::span<const Item> items(const Tool& tool) {
+    return {items_.data() + count_ * tools_.before(tool), counts_[tool.slot]};
+  }
+  std::span<const Handle> regions(const Tool& tool) {
+    return {regions_.data() + count_ * tools_.before(tool), counts_[tool.slot]};
+  }
 
  private:
   size_t count_;
-  const ToolSet& tools_;
+  ToolSet tools_;
   Scratch<Item> items_;
   Scratch<Handle> regions_;
-  uint32_t counts_[PLAT_MSTX_TOOLS_MAX] = {};
+  uint32_t counts_[PLAT_MSTX_TOOLS_MAX] = {};  // by slot
 };
 
 }  // namespace plat::mstx

@@ -122,7 +122,7 @@ void answer_board(Tools& tools) {
   // Only one can have the lock: who asks for a recorder while there is one comes after an asker that died.
   if (g_recorder != 0) result = tools.detach(g_recorder);
   g_recorder = 0;
-  if (asked == Asked::Attach) result = attach_recorder(tools);
+  if (asked == Asked::Attach) result = guarded([&] { return attach_recorder(tools); });
   tools.settle();
   g_board.answer.store(result);
   g_board.asked.store(g_recorder != 0 ? Asked::Recording : Asked::Nothing, std::memory_order_release);

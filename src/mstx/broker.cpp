@@ -7,52 +7,73 @@ namespace plat::mstx {
 
 // The registry must not be torn in the child, so forking waits for it.
 Broker::Broker() {
-  pthread_atfork(
-      [] {
-        get().registry_lock.lock();
-        get().tools.before_fork();
-      },
-      [] {
-        get().tools.after_fork(false);
-        get().registry_lock.unlock();
-      },
-      [] {
-        reopen_board();
-        get().tools.after_fork(true);
-        get().ranges.only_this_thread();
-        get().registry_lock.unlock();
-      });
+  pthread_atfork([] { get().registry_lock.lock(); }, [] { get().registry_lock.unlock(); },
+                 [] {
+                   reopen_board();
+                   get().tools.only_this_thread();
+                   get().ranges.only_this_thread();
+                   get().registry_lock.unlock();
+                 });
 }
 
 ChangeSection::~ChangeSection() {
   if (lock.owns_lock()) lock.unlock();
   for (const platMstxNotice_t& notice : notices_)
-    tell_all<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(
-        tools, [&](Tool&, auto call) { call(&notice); });
+    for (const Tool& tool : tools)
+      tell<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(tool, &notice);
   this_thread().changing.leave();
 }
 
 bool ChangeSection::memory_matters() const {
   if (broker.tools.remembers()) return true;
-  for (const auto& tool : tools)
-    if (tool->functions->hears_memory()) return true;
+  for (const Tool& tool : tools)
+    if (tool.hears_memory()) return true;
   return false;
 }
 
-std::optional<Where> ChangeSection::where(mstxDomainHandle_t domain) {
+bool ChangeSection::open(mstxDomainHandle_t client_domain) {
   lock.lock();
-  if (domain == nullptr) return Where{};
+  if (client_domain == nullptr) return true;
   // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
-  const Handle handle = from_client(HandleKind::Domain, domain);
-  if (const Domain* record = registry.domains.known(handle)) return Where{handle, record->dialect};
-  notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, domain);
-  return std::nullopt;
+  domain = from_client(HandleKind::Domain, client_domain);
+  const Domain* const record = registry.domains.known(domain);
+  if (record == nullptr)
+    notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, client_domain);
+  else
+    dialect = record->dialect;
+  return record != nullptr;
 }
 
 Handle ChangeSection::heap_of(mstxMemHeapHandle_t heap) {
   const Handle handle = from_client(HandleKind::Heap, heap);
   if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
   return registry.heaps.known(handle) != nullptr ? handle : Handle{};
+}
+
+void tell_everything(const Tool& tool) {
+  std::vector<std::pair<Handle, std::string>> domains;
+  std::vector<Handle> heaps, regions;
+  {
+    const std::lock_guard lock(Broker::get().registry_lock);
+    const Registry& registry = Broker::get().registry;
+    registry.domains.for_each_live(
+        [&](Handle handle, const Domain& domain) { domains.emplace_back(handle, *domain.name); });
+    registry.heaps.for_each_live([&](Handle handle, const Heap& heap) {
+      if (heap.described) heaps.push_back(handle);
+      const std::vector<Handle> newest_first = registry.regions_of(handle);
+      regions.insert(regions.end(), newest_first.rbegin(), newest_first.rend());
+    });
+    registry.regions.for_each_live([&](Handle handle, const Region& region) {
+      if (!region.heap) regions.push_back(handle);
+    });
+  }
+  const platMstxReplay_t replay{sizeof(replay), Broker::get().tools.knows_all() ? 1u : 0u, domains.size(),
+                                heaps.size(), regions.size()};
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_BEGIN, platMstxReplayFunc>>(tool, &replay);
+  for (const auto& [handle, name] : domains) tell_domain(tool, name.c_str(), handle);
+  for (const Handle handle : heaps) tell_heap(tool, handle);
+  for (std::span<const Handle> left = regions; !left.empty();) left = left.subspan(tell_regions(tool, left));
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_END, platMstxReplayFunc>>(tool, &replay);
 }
 
 }  // namespace plat::mstx

@@ -9,7 +9,6 @@
 #include <bit>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -21,9 +20,10 @@
 namespace plat::mstx {
 
 struct Broker {
-  // Never destroyed: programs call until their last instruction.
+  // Never destroyed: programs call until their last instruction. In memory that cannot lack.
   static Broker& get() {
-    static Broker& broker = *new Broker;
+    alignas(Broker) static std::byte place[sizeof(Broker)];
+    static Broker& broker = *new (place) Broker;
     return broker;
   }
 
@@ -31,6 +31,13 @@ struct Broker {
   std::mutex registry_lock;  // registry; what tools call its domains is read without
   Registry registry;
   Ranges ranges;
+
+  // Notes what a tool calls a domain, heap or region.
+  template <class Table>
+  void note(Table& table, Handle thing, const Tool& tool, void* name) {
+    const std::lock_guard lock(registry_lock);
+    if (auto* record = table.known(thing)) record->names.set(tool, name);
+  }
 
  private:
   Broker();
@@ -53,30 +60,35 @@ inline bool nobody_hears_of_it() {
   return true;
 }
 
-// call(function) for one tool, if it has the function and is not on this thread's stack already: what a tool
-// itself causes while it is called is not told to it, because it knows, and it would never end.
-template <class Call, class Do>
-bool tell(const Tool& tool, Do&& call) {
+// Calls one tool, if it has the function and is not on this thread's stack already: what a tool itself causes
+// while it is called is not told to it, because it knows, and it would never end. Whether it was called, or
+// its answer if it was.
+template <class Call, class... Args>
+auto tell(const Tool& tool, Args... args) {
   const auto function = Call::of(tool);
+  using Answer = decltype(function(args...));
+  std::conditional_t<std::is_void_v<Answer>, bool, std::optional<Answer>> told{};
+  uint32_t& inside_tools = this_thread().inside_tools;
+  if (function == nullptr || (inside_tools >> tool.slot & 1) != 0) return told;
   struct Inside {
     uint32_t& tools;
     const uint32_t before;
     ~Inside() { tools = before; }
-  } const inside{this_thread().inside_tools, this_thread().inside_tools};
-  if (function == nullptr || (inside.before >> tool.slot & 1) != 0) return false;
-  inside.tools |= 1u << tool.slot;
-  call(function);
-  return true;
-}
-
-// call(tool, function) for all of them.
-template <class Call, class Do>
-void tell_all(const ToolSet& tools, Do&& call) {
-  for (const auto& tool : tools) tell<Call>(*tool, [&](auto function) { call(*tool, function); });
+  } const inside{inside_tools, inside_tools};
+  inside_tools |= 1u << tool.slot;
+  if constexpr (std::is_void_v<Answer>)
+    function(args...), told = true;
+  else
+    told = function(args...);
+  return told;
 }
 
 // Tools make strings of what they get.
 inline const char* text_or_empty(const char* text) { return text != nullptr ? text : ""; }
+
+inline mstxMemHeapHandle_t as_heap(ToolsName name) {
+  return static_cast<mstxMemHeapHandle_t>(name.value_or(nullptr));
+}
 
 // The tool's name for a domain; NULL for the global one, which will do where it has none.
 inline mstxDomainHandle_t domain_for(const Tool& tool, Handle domain) {
@@ -92,13 +104,7 @@ class ReadSection {
   ReadSection& operator=(const ReadSection&) = delete;
 
   Broker& broker = Broker::get();
-  const ToolSet& tools = broker.tools.enter_reading();
-};
-
-// What a client's domain handle means.
-struct Where {
-  Handle domain;
-  bool dialect = false;
+  const ToolSet tools = broker.tools.enter_reading();
 };
 
 class ChangeSection {
@@ -111,33 +117,51 @@ class ChangeSection {
   Broker& broker = Broker::get();
   Registry& registry = broker.registry;
   std::unique_lock<std::mutex> lock{broker.registry_lock, std::defer_lock};
-  const ToolSet& tools = broker.tools.enter_changing();
+  const ToolSet tools = broker.tools.enter_changing();
+  Handle domain;         // what the client's handle means; none for the global one
+  bool dialect = false;  // of its client
 
   // Whether a memory call has anybody to go to.
   bool memory_matters() const;
-
+  // Takes the registry lock, and finds the domain. False, and a notice, if the handle was never given.
+  bool open(mstxDomainHandle_t client_domain);
+  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
+  // lock.
+  Handle heap_of(mstxMemHeapHandle_t heap);
+  // Says by a notice that a pointer is not there that must be.
+  bool has(bool pointers) {
+    if (!pointers) notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
+    return pointers;
+  }
+  // Whether memory is described in the one way that is known here; a notice if not.
+  bool is_linear(const mstxMemType& type) {
+    if (value_of(type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS) return true;
+    notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(type)});
+    return false;
+  }
   // To be told, at the end of the call, to the tools that want to know.
   template <class Value = uint64_t>
   void notice(platMstxNoticeCode code, Value value = {}, uint64_t index = 0) {
     notices_.push_back({sizeof(platMstxNotice_t), code, call_, index, std::bit_cast<uint64_t>(value)});
   }
 
-  // Takes the registry lock. Nothing, and a notice, if the handle was never given.
-  std::optional<Where> where(mstxDomainHandle_t domain);
-  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
-  // lock.
-  Handle heap_of(mstxMemHeapHandle_t heap);
-
+  // tell_one(tool, its name for the domain) for all of them, without the lock.
+  template <class TellOne>
+  void tell_each(TellOne&& tell_one) {
+    lock.unlock();
+    for (const Tool& tool : tools) tell_one(tool, domain_for(tool, domain));
+  }
   // Offers a new thing to the tools, and says whether the client gets a handle: when a tool took it, or when
   // nobody was asked and the broker remembers. Where every tool that was asked said NULL the client gets
   // NULL, as it would have from that tool alone. offer(tool) is its name for the thing, nothing if it was not
   // asked.
   template <class Offer>
   bool is_wanted(Offer&& offer) {
+    lock.unlock();
     bool asked = false;
     bool taken = false;
-    for (const auto& tool : tools) {
-      const auto answer = offer(*tool);
+    for (const Tool& tool : tools) {
+      const ToolsName answer = offer(tool);
       asked = asked || answer;
       taken = taken || answer.value_or(nullptr) != nullptr;
     }
@@ -149,53 +173,38 @@ class ChangeSection {
   std::vector<platMstxNotice_t> notices_;
 };
 
-// What comes of a call that goes nowhere: nothing, or the code that our own have for it.
-template <class Answer>
-Answer nothing(platMstxResult code) {
-  if constexpr (std::is_same_v<Answer, int>)
-    return code;
-  else
-    return Answer();
-}
-
-// A call that comes to nothing when memory runs out.
+// Not inline, and `call` has copies of the arguments: so that a call to which nobody listens is a load, a
+// branch and a return.
 template <class Do>
-auto guarded(Do&& call) -> std::invoke_result_t<Do> {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return nothing<std::invoke_result_t<Do>>(PLAT_MSTX_NO_MEMORY);
-  }
-}
-
-// A call that changes what lives. Not inline, and `call` has copies of the arguments: so that a call to which
-// nobody listens is a load, a branch and a return.
-template <class Do>
-[[gnu::noinline]] auto change(const char* name, const Do& call) {
+[[gnu::noinline]] auto in_change_section(const char* name, const Do& call) {
   return guarded([&] {
     ChangeSection section(name);
     return call(section);
   });
 }
 
-// One about memory, which some tools do not care for.
+// A call that changes what lives. In vain: there is nobody to tell.
 template <class Do>
-auto change_memory(const char* name, const Do& call) {
-  return change(name, [&call](ChangeSection& section) {
-    using Answer = std::invoke_result_t<Do, ChangeSection&>;
-    return section.memory_matters() ? call(section) : nothing<Answer>(PLAT_MSTX_NO_LISTENER);
+auto change(bool in_vain, const char* name, const Do& call) {
+  using Answer = std::invoke_result_t<Do, ChangeSection&>;
+  return in_vain ? nothing<Answer>(PLAT_MSTX_NO_LISTENER) : in_change_section(name, call);
+}
+
+// One about memory, which some tools do not care for, in a domain.
+template <class Do>
+auto change_memory(bool in_vain, const char* name, mstxDomainHandle_t domain, const Do& call) {
+  using Answer = std::invoke_result_t<Do, ChangeSection&>;
+  return change(in_vain, name, [=](ChangeSection& section) {
+    if (!section.memory_matters()) return nothing<Answer>(PLAT_MSTX_NO_LISTENER);
+    return section.open(domain) ? call(section) : nothing<Answer>(PLAT_MSTX_INVALID);
   });
 }
 
-// Each tells a tool and notes its name for the thing; nothing, or false, if it was not told.
+// Each tells a tool of something that lives, and notes the tool's name for it. Of regions, with names and
+// permissions, it tells as many of the first as go together, and says how many they were.
 ToolsName tell_domain(const Tool& tool, const char* name, Handle domain);
-ToolsName tell_heap(const Tool& tool, Handle domain, const mstxMemHeapDesc_t& desc, Handle heap);
-bool tell_regions(const Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
-                  std::span<const Handle> handles);
-
-// Tells of the first of these regions, with names and permissions, as the registry remembers them: as many as
-// go together. How many they were.
-size_t tell_again(const Tool& tool, std::span<const Handle> regions);
+void tell_heap(const Tool& tool, Handle heap);
+size_t tell_regions(const Tool& tool, std::span<const Handle> regions);
 // Tells a newcomer what was there before it. The gate is closed.
 void tell_everything(const Tool& tool);
 

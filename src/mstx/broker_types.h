@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public types, without the header-only calls: this folder is what they call.
+// The public types, without the header-only calls: this folder is what they call. And what all of them do
+// with values that may be anything, and without memory.
 #pragma once
 
 #define MSTX_NO_IMPL
@@ -7,6 +8,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "mstx/ms_tools_ext.h"
 #include "plat/mstx_ext.h"
@@ -21,6 +24,25 @@ uint32_t value_of(const Enum& from_client) {
   uint32_t value = 0;
   std::memcpy(&value, &from_client, sizeof(value));
   return value;
+}
+
+// What comes of a call that goes nowhere: nothing, or the code that our own have for it.
+template <class Answer>
+Answer nothing(platMstxResult code) {
+  if constexpr (std::is_same_v<Answer, int>)
+    return code;
+  else
+    return Answer();
+}
+
+// A call that comes to nothing when memory runs out.
+template <class Do>
+auto guarded(Do&& call) -> std::invoke_result_t<Do> {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return nothing<std::invoke_result_t<Do>>(PLAT_MSTX_NO_MEMORY);
+  }
 }
 
 }  // namespace plat::mstx

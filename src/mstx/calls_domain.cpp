@@ -7,15 +7,14 @@
 namespace plat::mstx {
 
 using CreateDomain = ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_CREATE_A, mstxDomainCreateAFunc>;
+using DestroyDomain = ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroyFunc>;
 
 ToolsName tell_domain(const Tool& tool, const char* name, Handle domain) {
-  mstxDomainHandle_t answer = nullptr;
-  const bool told = tell<CreateDomain>(tool, [&](auto call) { answer = call(name); });
-  if (told || CreateDomain::of(tool) == nullptr) {
-    std::lock_guard lock(Broker::get().registry_lock);
-    Broker::get().registry.set_name(domain, tool, answer);
-  }
-  return told ? ToolsName(answer) : std::nullopt;
+  const ToolsName answer = tell<CreateDomain>(tool, name);
+  // To one that knows no domains, what is in this one is global.
+  if (answer || CreateDomain::of(tool) == nullptr)
+    Broker::get().note(Broker::get().registry.domains, domain, tool, answer.value_or(nullptr));
+  return answer;
 }
 
 }  // namespace plat::mstx
@@ -23,27 +22,23 @@ ToolsName tell_domain(const Tool& tool, const char* name, Handle domain) {
 using namespace plat::mstx;
 
 mstxDomainHandle_t mstxDomainCreateA(const char* name) {
-  if (nobody_hears_of_it()) return nullptr;
-  return change(__func__, [=](ChangeSection& section) -> mstxDomainHandle_t {
-    if (name == nullptr) {
-      section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
-      return nullptr;
-    }
+  return change(nobody_hears_of_it(), __func__, [=](ChangeSection& section) -> mstxDomainHandle_t {
+    if (!section.has(name != nullptr)) return nullptr;
     section.lock.lock();
     const Handle handle = section.registry.create_domain(name);
     if (!handle) {
       static std::atomic<bool> said{false};
-      if (!said.exchange(true)) warn("{} domains live; no more are created", section.registry.domains.size());
+      if (!said.exchange(true))
+        warn("{} domains live; no more are created", section.registry.domains.kCapacity);
       return nullptr;
     }
+    // A dialect is known by its domain, so such a client gets one even from tools that know none.
     const bool dialect = section.registry.domains.live(handle)->dialect;
-    section.lock.unlock();
     const bool wanted = section.is_wanted([&](const Tool& tool) {
-      const auto known = section.registry.name_of(handle, tool);
+      const ToolsName known = section.registry.name_of(handle, tool);
       // One that said NULL before is asked again: it may have been switched on since.
       return known.value_or(nullptr) != nullptr ? known : tell_domain(tool, name, handle);
     });
-    // A dialect is known by its domain, so such a client gets one even from tools that know none.
     if (wanted || dialect) return to_client<mstxDomainHandle_t>(HandleKind::Domain, handle);
     section.lock.lock();
     section.registry.destroy_domain(handle);
@@ -52,15 +47,11 @@ mstxDomainHandle_t mstxDomainCreateA(const char* name) {
 }
 
 void mstxDomainDestroy(mstxDomainHandle_t domain) {
-  if (nobody_listens()) return;
-  change(__func__, [=](ChangeSection& section) {
-    const auto where = section.where(domain);
+  change(nobody_listens(), __func__, [=](ChangeSection& section) {
     // Others who created it under the same name still use it.
-    if (!where || !section.registry.destroy_domain(where->domain)) return;
-    section.lock.unlock();
-    tell_all<ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_DESTROY, mstxDomainDestroyFunc>>(
-        section.tools, [&](Tool& tool, auto call) {
-          if (const auto name = domain_for(tool, where->domain)) call(name);
-        });
+    if (!section.open(domain) || !section.registry.destroy_domain(section.domain)) return;
+    section.tell_each([](const Tool& tool, mstxDomainHandle_t its_domain) {
+      if (its_domain != nullptr) tell<DestroyDomain>(tool, its_domain);
+    });
   });
 }

@@ -1,49 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions, what may be done with them, and what is known about them.
 
+#include <algorithm>
+#include <deque>
+
 #include "mstx/batches.h"
 #include "mstx/broker.h"
 
 namespace plat::mstx {
+namespace {
 
 using RegisterRegions = ToolCall<kMem, MSTX_API_CORE_MEM_REGIONS_REGISTER, mstxMemRegionsRegisterFunc>;
 using MarkInitialized = ToolCall<kExt, PLAT_MSTX_FUNC_MARK_INITIALIZED, platMstxMarkInitializedFunc>;
 
-bool tell_regions(const Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
-                  std::span<const Handle> handles) {
+// Tells a tool and notes its names. Whether it was told.
+bool register_at(const Tool& tool, Handle domain, Handle heap, mstxMemRegionsRegisterBatch_t batch,
+                 const Handle* handles) {
   std::unique_lock lock(Broker::get().registry_lock);
   Registry& registry = Broker::get().registry;
-  if (const Heap* record = registry.heaps.known(heap))
-    batch.heap = static_cast<mstxMemHeapHandle_t>(record->names.find(tool).value_or(nullptr));
+  const Heap* const record = registry.heaps.known(heap);
+  batch.heap = record != nullptr ? as_heap(record->names.find(tool)) : nullptr;
   lock.unlock();
-  const bool told = tell<RegisterRegions>(tool, [&](auto call) { call(domain_for(tool, domain), &batch); });
+  const bool told = tell<RegisterRegions>(tool, domain_for(tool, domain), &batch);
   // One that does not listen to registrations may still want to hear the rest.
   if (!told && RegisterRegions::of(tool) != nullptr) return false;
+  const mstxMemRegionHandle_t* const names = batch.regionHandleArrayOut;
   lock.lock();
-  for (size_t i = 0; i < handles.size(); ++i)
+  for (size_t i = 0; i < batch.regionCount; ++i)
     if (Region* region = registry.regions.known(handles[i]))
-      region->names.set(tool,
-                        batch.regionHandleArrayOut != nullptr ? batch.regionHandleArrayOut[i] : nullptr);
+      region->names.set(tool, names != nullptr ? names[i] : nullptr);
   return told;
 }
 
-namespace {
-
-// A client's reference, and what it means. One that stands for a region goes to the tools that were told of
-// it, in the tool's own words. A pointer at which no region starts goes out as it is, and so does, to those
-// who knew it, the handle of a region that is gone: tools find mistakes by them. A value that was never a
-// handle goes nowhere.
-struct Meaning {
-  const Region* region = nullptr;
-  Handle live;
-  bool by_pointer = false;
-  bool goes_out() const { return region != nullptr || by_pointer; }
+struct Permissions
+    : BatchKind<mstxMemPermissionsAssignBatch_t, &mstxMemPermissionsAssignBatch_t::regionCount,
+                &mstxMemPermissionsAssignBatch_t::regionDescArray,
+                ToolCall<kMem, MSTX_API_CORE_MEM_PERMISSIONS_ASSIGN, mstxMemPermissionsAssignFunc>> {
+  static void change(Registry& registry, Handle region, const Item& item) {
+    registry.regions.live(region)->permissions = item.flags;
+  }
 };
-Meaning meaning_of(const mstxMemRegionRef_t& ref, Handle domain, size_t index, ChangeSection& section) {
+
+struct RegionNames : BatchKind<platMstxMemRegionsNameBatch_t, &platMstxMemRegionsNameBatch_t::regionCount,
+                               &platMstxMemRegionsNameBatch_t::regionNameArray,
+                               ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_NAME, platMstxRegionsNameFunc>> {
+  static void change(Registry& registry, Handle region, const Item& item) {
+    registry.regions.live(region)->name =
+        *item.name == '\0' ? nullptr : std::make_unique<std::string>(item.name);
+  }
+};
+
+struct RegionSizes : BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegionsResizeBatch_t::regionCount,
+                               &platMstxMemRegionsResizeBatch_t::regionSizeArray,
+                               ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>> {
+  static void change(Registry& registry, Handle region, const Item& item) {
+    registry.regions.live(region)->range.size = item.size;
+  }
+  // To a tool without the extension the region is gone, and another is there.
+  static void tell_one(const Tool& tool, mstxDomainHandle_t domain, std::span<const Item> items,
+                       std::span<const Handle> regions) {
+    if (Call::of(tool) != nullptr) return BatchKind::tell_one(tool, domain, items);
+    std::vector<mstxMemRegionRef_t> refs;
+    for (const Item& item : items) refs.push_back(item.region);
+    Unregistered::tell_one(tool, domain, refs);
+    for (const Handle& region : regions) tell_regions(tool, {&region, 1});
+  }
+};
+
+Meaning meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& section) {
   const auto& regions = section.registry.regions;
   const uint32_t type = value_of(ref.refType);
   if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
-    const Handle region = section.registry.region_at(domain, ref.pointer);
+    const Handle region = section.registry.region_at(section.domain, ref.pointer);
     if (!region) section.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, ref.pointer, index);
     return {regions.live(region), region, true};
   }
@@ -59,148 +87,151 @@ Meaning meaning_of(const mstxMemRegionRef_t& ref, Handle domain, size_t index, C
   return {region, {}};
 }
 
-// The way of every batch that refers to regions, from the client to the tools. change(registry, region, item)
-// notes those that live, under the registry lock; kTellOne(tool, its domain, its items, their regions) may be
-// something else than the plain call.
-template <class Kind, auto kTellOne = Kind::tell_one, class Change>
-int change_regions(const char* call, mstxDomainHandle_t domain, const typename Kind::Batch* batch,
-                   Change change) {
-  return change_memory(call, [=](ChangeSection& section) -> int {
+// The way of every batch that refers to regions, from the client to the tools.
+template <class Kind>
+int change_regions(const char* call, mstxDomainHandle_t domain, const typename Kind::Batch* batch) {
+  return change_memory(nobody_listens(), call, domain, [=](ChangeSection& section) -> int {
     const auto items = Kind::items_of(batch);
-    if (items.data() == nullptr) {
-      section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
-      return PLAT_MSTX_INVALID;
-    }
+    if (!section.has(items.data() != nullptr)) return PLAT_MSTX_INVALID;
     BatchPerTool<Kind> told(items.size(), section.tools);
-    const auto where = section.where(domain);
-    if (!where) return PLAT_MSTX_INVALID;
     bool all = true;
     for (size_t index = 0; index < items.size(); ++index) {
       auto item = items[index];
       if constexpr (requires { item.name; }) item.name = text_or_empty(item.name);
-      const Meaning meaning = meaning_of(Kind::ref(item), where->domain, index, section);
-      if (meaning.goes_out()) told.add(item, meaning.region, meaning.live, !meaning.by_pointer);
-      if (meaning.live) change(section.registry, meaning.live, item);
+      const Meaning meaning = meaning_of(Kind::ref(item), index, section);
+      told.add(item, meaning);
+      if (meaning.live) Kind::change(section.registry, meaning.live, item);
       all = all && meaning.live;
     }
-    section.lock.unlock();
-    for (uint32_t i = 0; i < section.tools.count; ++i) {
-      const Tool& tool = *section.tools.tools[i];
-      kTellOne(tool, domain_for(tool, where->domain), told.items(i), told.regions(i));
-    }
+    section.tell_each([&](const Tool& tool, mstxDomainHandle_t its_domain) {
+      Kind::tell_one(tool, its_domain, told.items(tool), told.regions(tool));
+    });
     return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
   });
 }
-// To a tool without the extension the region is gone, and another is there.
-void tell_sizes(const Tool& tool, mstxDomainHandle_t domain, std::span<const RegionSizes::Item> items,
-                std::span<const Handle> regions) {
-  if (RegionSizes::Call::of(tool) != nullptr) return RegionSizes::tell_one(tool, domain, items);
-  std::vector<mstxMemRegionRef_t> refs;
-  for (const auto& item : items) refs.push_back(item.region);
-  Unregistered::tell_one(tool, domain, refs);
-  for (const Handle& region : regions) tell_again(tool, {&region, 1});
-}
 
 }  // namespace
+
+size_t tell_regions(const Tool& tool, std::span<const Handle> handles) {
+  constexpr size_t kBatch = 256;
+  std::unique_lock lock(Broker::get().registry_lock);
+  const auto& live = Broker::get().registry.regions;
+  std::vector<Handle> regions;
+  std::vector<mstxMemVirtualRangeDesc_t> ranges;
+  const Region* first = nullptr;
+  size_t count = 0;
+  for (; count < std::min(handles.size(), kBatch); ++count) {
+    const Region* const region = live.live(handles[count]);
+    if (region == nullptr || !region->described) continue;
+    if (first == nullptr) first = region;
+    // Those of one domain and one heap, all with a handle or all without.
+    if (region->domain != first->domain || region->heap != first->heap ||
+        region->by_handle != first->by_handle)
+      break;
+    regions.push_back(handles[count]);
+    ranges.push_back(region->range);
+  }
+  if (first == nullptr) return count;
+  const Handle domain = first->domain;
+  const Handle heap = first->heap;
+  std::vector<mstxMemRegionHandle_t> names(regions.size());
+  const mstxMemRegionsRegisterBatch_t batch{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, ranges.size(),
+                                            ranges.data(), first->by_handle ? names.data() : nullptr};
+  lock.unlock();
+  register_at(tool, domain, heap, batch, regions.data());
+
+  std::vector<Permissions::Item> permissions;
+  std::vector<RegionNames::Item> named;
+  std::deque<std::string> texts;
+  lock.lock();
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const Region* const region = live.live(regions[i]);
+    if (region == nullptr) continue;
+    mstxMemRegionRef_t ref;
+    refer(ref, names[i], *region);
+    if (region->permissions) permissions.push_back({*region->permissions, ref});
+    if (region->name != nullptr) named.push_back({ref, texts.emplace_back(*region->name).c_str()});
+  }
+  lock.unlock();
+  Permissions::tell_one(tool, domain_for(tool, domain), permissions);
+  RegionNames::tell_one(tool, domain_for(tool, domain), named);
+  return count;
+}
 
 }  // namespace plat::mstx
 
 using namespace plat::mstx;
 
 void mstxMemRegionsUnregister(mstxDomainHandle_t domain, mstxMemRegionsUnregisterBatch_t const* desc) {
-  if (nobody_listens()) return;
-  change_regions<Unregistered>(__func__, domain, desc, [](Registry& registry, Handle region, const auto&) {
-    registry.drop_region(region);
-  });
+  change_regions<Unregistered>(__func__, domain, desc);
 }
 
 void mstxMemPermissionsAssign(mstxDomainHandle_t domain, mstxMemPermissionsAssignBatch_t const* desc) {
-  if (nobody_listens()) return;
-  change_regions<Permissions>(__func__, domain, desc,
-                              [](Registry& registry, Handle region, const auto& item) {
-                                registry.regions.live(region)->permissions = item.flags;
-                              });
+  change_regions<Permissions>(__func__, domain, desc);
 }
 
 int platMstxMemRegionsName(mstxDomainHandle_t domain, platMstxMemRegionsNameBatch_t const* desc) {
-  if (nobody_listens()) return PLAT_MSTX_NO_LISTENER;
-  return change_regions<RegionNames>(
-      __func__, domain, desc, [](Registry& registry, Handle region, const auto& item) {
-        registry.regions.live(region)->name =
-            *item.name == '\0' ? nullptr : std::make_unique<std::string>(item.name);
-      });
+  return change_regions<RegionNames>(__func__, domain, desc);
 }
 
 int platMstxMemRegionsResize(mstxDomainHandle_t domain, platMstxMemRegionsResizeBatch_t const* desc) {
-  if (nobody_listens()) return PLAT_MSTX_NO_LISTENER;
-  return change_regions<RegionSizes, tell_sizes>(__func__, domain, desc,
-                                                 [](Registry& registry, Handle region, const auto& item) {
-                                                   registry.regions.live(region)->range.size = item.size;
-                                                 });
+  return change_regions<RegionSizes>(__func__, domain, desc);
 }
 
 int platMstxMemMarkInitialized(mstxDomainHandle_t domain, platMstxMemInitializedBatch_t const* desc) {
-  if (nobody_listens()) return PLAT_MSTX_NO_LISTENER;
-  return change_memory(__func__, [=](ChangeSection& section) -> int {
+  return change_memory(nobody_listens(), __func__, domain, [=](ChangeSection& section) -> int {
     if (desc == nullptr || desc->structSize < sizeof(*desc) || desc->rangeArray == nullptr)
       return PLAT_MSTX_INVALID;
-    const auto where = section.where(domain);
-    if (!where) return PLAT_MSTX_INVALID;
-    section.lock.unlock();
-    tell_all<MarkInitialized>(
-        section.tools, [&](const Tool& tool, auto call) { call(domain_for(tool, where->domain), desc); });
+    section.tell_each([&](const Tool& tool, mstxDomainHandle_t its_domain) {
+      tell<MarkInitialized>(tool, its_domain, desc);
+    });
     return PLAT_MSTX_OK;
   });
 }
 
 void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBatch_t const* desc) {
-  if (nobody_hears_of_it()) return;
-  change_memory(__func__, [=](ChangeSection& section) {
-    if (desc == nullptr || desc->regionDescArray == nullptr)
-      return section.notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
+  change_memory(nobody_hears_of_it(), __func__, domain, [=](ChangeSection& section) {
+    if (!section.has(desc != nullptr && desc->regionDescArray != nullptr) || desc->regionCount == 0) return;
     const size_t count = desc->regionCount;
-    if (count == 0) return;
-    const auto where = section.where(domain);
-    if (!where) return;
-
     // What the tools get: the client's batch as far as the client fills it in, then with their own heap and
     // room for their own handles.
     mstxMemRegionsRegisterBatch_t told{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, count, desc->regionDescArray,
                                        nullptr};
-    Handle heap;
-    if (!where->dialect) {
-      std::memcpy(&told.regionType, &desc->regionType, sizeof(told.regionType));
-      told.regionHandleArrayOut = desc->regionHandleArrayOut;
-      if (desc->heap != nullptr) heap = section.heap_of(desc->heap);
-    }
-    const bool described = value_of(told.regionType) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
-    if (!described) section.notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(told.regionType)});
+    if (!section.dialect) told = *desc;
+    const Handle heap = told.heap != nullptr ? section.heap_of(told.heap) : Handle{};
+    const bool described = section.is_linear(told.regionType);
     mstxMemRegionHandle_t* const out = told.regionHandleArrayOut;
     Scratch<Handle> handles(count);
-    for (size_t i = 0; i < count; ++i) {
-      Region region;
-      region.domain = where->domain;
-      region.heap = heap;
-      region.described = described;
-      region.by_handle = out != nullptr;
-      if (described) region.range = static_cast<const mstxMemVirtualRangeDesc_t*>(desc->regionDescArray)[i];
-      handles[i] = section.registry.add_region(std::move(region));
+    Scratch<bool> taken(count);
+    Scratch<mstxMemRegionHandle_t> names(out != nullptr ? count : 0);
+    if (out != nullptr) told.regionHandleArrayOut = names.data();
+    const auto drop_all = [&] {
+      for (size_t i = 0; i < count; ++i) section.registry.drop_region(handles[i]);
+    };
+    try {
+      for (size_t i = 0; i < count; ++i) {
+        Region region{section.domain, heap};
+        region.described = described;
+        region.by_handle = out != nullptr;
+        if (described) region.range = static_cast<const mstxMemVirtualRangeDesc_t*>(desc->regionDescArray)[i];
+        handles[i] = section.registry.add_region(std::move(region));
+      }
+    } catch (const std::bad_alloc&) {
+      drop_all();
+      throw;
     }
     section.lock.unlock();
 
-    Scratch<bool> taken(count);
     bool asked = false;
-    for (const auto& tool : section.tools) {
-      Scratch<mstxMemRegionHandle_t> names(out != nullptr ? count : 0);
-      if (out != nullptr) told.regionHandleArrayOut = names.data();
-      asked = tell_regions(*tool, where->domain, heap, told, {handles.data(), count}) || asked;
-      for (size_t r = 0; r < names.size(); ++r) taken[r] = taken[r] || names[r] != nullptr;
+    for (const Tool& tool : section.tools) {
+      if (out != nullptr) std::fill_n(names.data(), count, nullptr);
+      asked = register_at(tool, section.domain, heap, told, handles.data()) || asked;
+      for (size_t r = 0; out != nullptr && r < count; ++r) taken[r] = taken[r] || names[r] != nullptr;
     }
     const bool remembers = section.broker.tools.remembers();
     if (!asked && !remembers) {
       section.lock.lock();
-      for (size_t r = 0; r < count; ++r) section.registry.drop_region(handles[r]);
-      return;
+      return drop_all();
     }
     for (size_t r = 0; out != nullptr && r < count; ++r)
       out[r] =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that let tools in and out.
 
-#include <algorithm>
 #include <cstring>
 
 #include "mstx/broker.h"
@@ -40,16 +39,15 @@ int platMstxListTools(platMstxToolInfo_t* tools, uint32_t capacity, uint32_t* ou
   return ask_tools([&](Tools&) -> int {
     if (out_count == nullptr || (tools == nullptr && capacity != 0)) return PLAT_MSTX_INVALID;
     const ReadSection section;
-    *out_count = section.tools.count;
-    for (uint32_t i = 0; i < std::min(capacity, section.tools.count); ++i) {
-      platMstxToolInfo_t& info = tools[i];
+    *out_count = section.tools.count();
+    for (const Tool& tool : section.tools) {
+      if (capacity-- == 0) break;
+      platMstxToolInfo_t& info = *tools++;
       if (info.structSize < sizeof(info)) return PLAT_MSTX_INVALID;
-      const Tool& tool = *section.tools.tools[i];
       info.id = tool.id;
       info.toolId = MSTX_TOOL_INVALID_ID;
-      tell<GetToolId>(tool, [&](auto call) { call(&info.toolId); });
-      std::memset(info.name, 0, sizeof(info.name));
-      tool.name.copy(info.name, sizeof(info.name) - 1);
+      tell<GetToolId>(tool, &info.toolId);
+      std::memcpy(info.name, tool.name, sizeof(info.name));
     }
     return PLAT_MSTX_OK;
   });

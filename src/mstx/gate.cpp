@@ -6,7 +6,7 @@
 
 namespace plat::mstx {
 
-constinit thread_local ThreadState t_state{};
+constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec"))){};
 
 Counter& Counters::mine() {
   static std::atomic<uint32_t> threads{0};
@@ -27,12 +27,6 @@ void Counters::wait_for_none() {
   }
 }
 
-void Counters::only(const Passage& passage) {
-  for (Stripe& stripe : stripes_) stripe.count.store(0, std::memory_order_relaxed);
-  if (passage.nesting != 0 && passage.counter != nullptr)
-    passage.counter->store(1, std::memory_order_relaxed);
-}
-
 void ReadSections::enter(Passage& reading) {
   if (reading.nesting++ != 0) return;
   reading.counter = &sets_[epoch_.load(std::memory_order_relaxed) & 1].mine();
@@ -44,10 +38,6 @@ void ReadSections::enter(Passage& reading) {
 void ReadSections::wait_for_all() {
   for (int turn = 0; turn < 2; ++turn)
     sets_[epoch_.fetch_xor(1, std::memory_order_seq_cst) & 1].wait_for_none();
-}
-
-void ReadSections::only_this_thread() {
-  for (Counters& set : sets_) set.only(this_thread().reading);
 }
 
 void Gate::enter(Passage& changing) {
@@ -71,11 +61,6 @@ void Gate::unlock() {
   this_thread().changing = {};
   closed_.store(false, std::memory_order_seq_cst);
   closed_.notify_all();
-}
-
-void Gate::only_this_thread() {
-  past_.only(this_thread().changing);
-  closed_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace plat::mstx

@@ -52,8 +52,6 @@ class Counters {
  public:
   Counter& mine();
   void wait_for_none();
-  // After fork: of those who were inside only this thread is left.
-  void only(const Passage& passage);
 
  private:
   struct alignas(64) Stripe {
@@ -67,7 +65,6 @@ class ReadSections {
   void enter(Passage& reading);
   // Returns when every section that was open at the call has ended.
   void wait_for_all();
-  void only_this_thread();  // after fork
 
  private:
   std::atomic<uint32_t> epoch_{0};
@@ -80,7 +77,6 @@ class Gate {
   // Closes the gate and waits until nobody is past it; the closing thread itself may still pass.
   void lock();
   void unlock();
-  void only_this_thread();  // after fork
 
  private:
   Counters past_;

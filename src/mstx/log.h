@@ -13,10 +13,14 @@
 
 namespace plat::mstx {
 
+inline bool is_on(const char* variable) {
+  const char* const value = secure_getenv(variable);
+  return value != nullptr && *value != '\0' && *value != '0';
+}
+
 template <class... Args>
 void warn(fmt::format_string<Args...> format, Args&&... args) {
-  const char* quiet = secure_getenv("PLAT_QUIET");
-  if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
+  if (is_on("PLAT_QUIET")) return;
   const std::string line = "plat mstx: " + fmt::format(format, std::forward<Args>(args)...) + "\n";
   const Unsignalled unsignalled;  // it may be a pipe that nobody reads any more
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());

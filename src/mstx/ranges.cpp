@@ -21,12 +21,6 @@ Ranges::~Ranges() {
     while (bucket.first != nullptr) bucket.first = std::move(bucket.first->next);
 }
 
-std::unique_ptr<Range> Ranges::make() {
-  if (open_.fetch_add(1, std::memory_order_relaxed) < kMax) return std::make_unique<Range>();
-  open_.fetch_sub(1, std::memory_order_relaxed);
-  return nullptr;
-}
-
 bool Ranges::insert(std::unique_ptr<Range>& range, uint64_t id) {
   Bucket& bucket = bucket_of(id);
   const std::lock_guard lock(bucket.lock);
@@ -38,11 +32,10 @@ bool Ranges::insert(std::unique_ptr<Range>& range, uint64_t id) {
 }
 
 uint64_t Ranges::open(std::unique_ptr<Range> range, uint64_t wanted) {
+  open_.fetch_add(1, std::memory_order_relaxed);
   while (!insert(range, wanted)) wanted = last_.fetch_add(1, std::memory_order_relaxed) + 1;
   return wanted;
 }
-
-void Ranges::give_back(std::unique_ptr<Range>) { open_.fetch_sub(1, std::memory_order_relaxed); }
 
 std::unique_ptr<Range> Ranges::close(uint64_t id) {
   Bucket& bucket = bucket_of(id);

@@ -33,12 +33,9 @@ class Ranges {
 
   ~Ranges();
 
-  // One to fill, so that memory runs out before a tool is told; nullptr when kMax are open.
-  std::unique_ptr<Range> make();
+  bool is_full() const { return open_.load(std::memory_order_relaxed) >= kMax; }
   // Makes it known, under this id if that is not 0 and not taken. The result is for the client, never 0.
   uint64_t open(std::unique_ptr<Range> range, uint64_t wanted);
-  // A range that was made and comes to nothing.
-  void give_back(std::unique_ptr<Range> range);
   // The range of an id, which is none from now on; nullptr if the id names none.
   std::unique_ptr<Range> close(uint64_t id);
 

@@ -28,7 +28,7 @@ Handle Registry::create_domain(const std::string& name) {
     Domain& domain = domains.at(handle.index);
     domain.name = &place->first;
     domain.dialect = speaks_dialect(name);
-    for (auto& known : domain.names) known.tool.store(0, std::memory_order_relaxed);
+    domain.names.clear();
   }
   ++domains.at(place->second.index).references;
   return place->second;
@@ -46,13 +46,6 @@ bool Registry::destroy_domain(Handle handle) {
   by_name_.erase(*domain->name);
   domains.give_back(handle);
   return true;
-}
-
-void Registry::set_name(Handle handle, const Tool& tool, void* name) {
-  Domain* const domain = domains.known(handle);
-  if (domain == nullptr) return;
-  domain->names[tool.slot].name.store(name, std::memory_order_release);
-  domain->names[tool.slot].tool.store(tool.id, std::memory_order_release);
 }
 
 Handle Registry::add_heap(Heap heap) { return add(heaps, std::move(heap)); }

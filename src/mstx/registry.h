@@ -74,20 +74,37 @@ class Names {
   std::unique_ptr<Others> others_;
 };
 
+// Of a domain: written under the registry lock and read without, because every domain mark reads them.
+class DomainNames {
+ public:
+  void set(const Tool& tool, void* name) {
+    names_[tool.slot].name.store(name, std::memory_order_release);
+    names_[tool.slot].tool.store(tool.id, std::memory_order_release);
+  }
+  ToolsName find(const Tool& tool) const {
+    if (names_[tool.slot].tool.load(std::memory_order_acquire) != tool.id) return std::nullopt;
+    return names_[tool.slot].name.load(std::memory_order_acquire);
+  }
+  void clear() {
+    for (auto& name : names_) name.tool.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  struct {
+    std::atomic<platMstxToolId_t> tool{0};
+    std::atomic<void*> name{nullptr};
+  } names_[PLAT_MSTX_TOOLS_MAX];  // by slot
+};
+
 struct Domain {
   const std::string* name = nullptr;  // while it lives
   bool dialect = false;               // see base/mstx_dialects.h
   uint64_t references = 0;            // creations that were not yet matched by a destruction
-
-  // Written under the registry lock and read without, because every domain mark reads them.
-  struct {
-    std::atomic<platMstxToolId_t> tool{0};
-    std::atomic<void*> name{nullptr};
-  } names[PLAT_MSTX_TOOLS_MAX];  // by slot
+  DomainNames names;
 };
 
 struct Heap {
-  Handle domain;  // none: the global domain
+  Handle domain{};  // none: the global domain
   mstxMemVirtualRangeDesc_t range{};
   uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
   bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
@@ -101,16 +118,16 @@ struct Region {
   struct Links {
     Handle older, newer;
   };
-  Handle domain;
-  Handle heap;  // none: of no heap
+  Handle domain{};
+  Handle heap{};  // none: of no heap
   mstxMemVirtualRangeDesc_t range{};
   bool described = false;
   bool by_handle = false;  // the client asked for a handle
-  std::optional<uint32_t> permissions;
-  Links in_heap;
-  Links at_start;                     // those that start at the same pointer in the same domain
-  std::unique_ptr<std::string> name;  // few have one
-  Names names;
+  std::optional<uint32_t> permissions{};
+  Links in_heap{};
+  Links at_start{};                     // those that start at the same pointer in the same domain
+  std::unique_ptr<std::string> name{};  // few have one
+  Names names{};
 };
 
 class Registry {
@@ -133,12 +150,9 @@ class Registry {
   // another's before the name is read. Then its generation says so.
   ToolsName name_of(Handle domain, const Tool& tool) const {
     const Domain* const record = domains.known(domain);
-    if (record == nullptr || record->names[tool.slot].tool.load(std::memory_order_acquire) != tool.id)
-      return std::nullopt;
-    void* const name = record->names[tool.slot].name.load(std::memory_order_acquire);
-    return domains.known(domain) != nullptr ? ToolsName(name) : std::nullopt;
+    const ToolsName name = record != nullptr ? record->names.find(tool) : std::nullopt;
+    return name && domains.known(domain) != nullptr ? name : std::nullopt;
   }
-  void set_name(Handle domain, const Tool& tool, void* name);
 
   Handle add_heap(Heap heap);
   // The heap goes with its regions.

@@ -5,11 +5,10 @@
 #include <utility>
 
 namespace plat::mstx {
+
+constinit Tool g_tools[PLAT_MSTX_TOOLS_MAX]{};
+
 namespace {
-
-constexpr uint32_t kTools = PLAT_MSTX_TOOLS_MAX;
-
-constinit ToolFunctions g_functions[kTools]{};
 
 constexpr struct {
   uint32_t id;
@@ -23,12 +22,12 @@ constexpr struct {
 // The tables of a tool, one behind the other. Each: NULL, where the functions are stored, the place for a
 // store one past the end, NULL. Written by nobody; not const because a tool gets it as an array that it may
 // write to.
+template <uint32_t kSlot>
 constinit auto g_tables = [] {
-  std::array<std::array<mstxFuncPointer*, kModulesEnd>, kTools> tables{};
-  for (uint32_t tool = 0; tool < kTools; ++tool)
-    for (const auto& module : kModules)
-      for (uint32_t id = 1; id <= module.count; ++id)
-        tables[tool][module.first + id] = &g_functions[tool].at[module.first + id % module.count];
+  std::array<mstxFuncPointer*, kModulesEnd> tables{};
+  for (const auto& module : kModules)
+    for (uint32_t id = 1; id <= module.count; ++id)
+      tables[module.first + id] = &g_tools[kSlot].functions[module.first + id % module.count];
   return tables;
 }();
 
@@ -37,31 +36,30 @@ int get_table(mstxFuncModule id, mstxFuncTable* out_table, unsigned int* out_siz
   if (out_table == nullptr || out_size == nullptr) return MSTX_FAIL;
   for (const auto& module : kModules) {
     if (module.id != value_of(id)) continue;
-    *out_table = &g_tables[kSlot][module.first];
+    *out_table = &g_tables<kSlot>[module.first];
     *out_size = module.count;
     return MSTX_SUCCESS;
   }
   return MSTX_FAIL;
 }
 
-constexpr auto kGetters = []<uint32_t... kSlot>(std::integer_sequence<uint32_t, kSlot...>) {
-  return std::array<mstxGetModuleFuncTableFunc, kTools>{get_table<kSlot>...};
-}
-(std::make_integer_sequence<uint32_t, kTools>());
-
 }  // namespace
 
-void ToolFunctions::clear() {
-  for (mstxFuncPointer& function : at) __atomic_store_n(&function, nullptr, __ATOMIC_RELEASE);
+mstxGetModuleFuncTableFunc tool_getter(uint32_t slot) {
+  return []<uint32_t... kSlot>(uint32_t wanted, std::integer_sequence<uint32_t, kSlot...>) {
+    return std::array{get_table<kSlot>...}[wanted];
+  }
+  (slot, std::make_integer_sequence<uint32_t, PLAT_MSTX_TOOLS_MAX>());
 }
 
-bool ToolFunctions::hears_memory() const {
+void Tool::clear_functions() {
+  for (mstxFuncPointer& function : functions) __atomic_store_n(&function, nullptr, __ATOMIC_RELEASE);
+}
+
+bool Tool::hears_memory() const {
   for (uint32_t i = kMem + 1; i <= uint32_t{kExt} + PLAT_MSTX_FUNC_MARK_INITIALIZED; ++i)
-    if (i != kExt && __atomic_load_n(&at[i], __ATOMIC_ACQUIRE) != nullptr) return true;
+    if (i != kExt && __atomic_load_n(&functions[i], __ATOMIC_ACQUIRE) != nullptr) return true;
   return false;
 }
-
-ToolFunctions& tool_functions(uint32_t slot) { return g_functions[slot]; }
-mstxGetModuleFuncTableFunc tool_getter(uint32_t slot) { return kGetters[slot]; }
 
 }  // namespace plat::mstx

@@ -3,12 +3,11 @@
 //
 // A getter has no argument that says who asks, so each tool slot has a getter of its own. Functions are read
 // at every call: a tool may store one late. A tool that was let go may still hold the addresses, which is why
-// they are static.
+// the slots are static.
 #pragma once
 
 #include <atomic>
-#include <memory>
-#include <string>
+#include <bit>
 
 #include "mstx/broker_types.h"
 
@@ -24,46 +23,58 @@ enum Module : uint32_t {
   kModulesEnd = kExt + PLAT_MSTX_FUNC_SIZE + 2
 };
 
-struct ToolFunctions {
-  mstxFuncPointer at[kModulesEnd];
-
-  void clear();
-  bool hears_memory() const;
-};
-
-ToolFunctions& tool_functions(uint32_t slot);
-mstxGetModuleFuncTableFunc tool_getter(uint32_t slot);
-
 struct Tool {
   uint32_t slot = 0;
   platMstxToolId_t id = 0;
-  std::string name;
-  void* library = nullptr;  // what to unload, if it may be unloaded
-  mstxInitInjectionFunc init = nullptr;
-  ToolFunctions* functions = nullptr;
+  mstxInitInjectionFunc init = nullptr;      // nullptr: the slot is free
+  void* library = nullptr;                   // what to unload, if it may be unloaded
   std::atomic<bool> gave_range_zero{false};  // it failed to start a range, or counts them from 0
+  mstxFuncPointer functions[kModulesEnd] = {};
+  char name[sizeof(platMstxToolInfo_t::name)] = {};
+
+  void clear_functions();
+  bool hears_memory() const;
 };
+
+extern constinit Tool g_tools[PLAT_MSTX_TOOLS_MAX];
+mstxGetModuleFuncTableFunc tool_getter(uint32_t slot);
 
 // One function that a tool may have: where it stands, and its type.
 template <Module kModule, uint32_t kId, class Function>
 struct ToolCall {
   // nullptr if the tool left it alone.
   static Function of(const Tool& tool) {
-    return reinterpret_cast<Function>(__atomic_load_n(&tool.functions->at[kModule + kId], __ATOMIC_ACQUIRE));
+    return reinterpret_cast<Function>(__atomic_load_n(&tool.functions[kModule + kId], __ATOMIC_ACQUIRE));
   }
 };
 
 using GetToolId = ToolCall<kCore, MSTX_API_CORE_GET_TOOL_ID, mstxGetToolIdFunc>;
-using NameHeap = ToolCall<kExt, PLAT_MSTX_FUNC_HEAP_NAME, platMstxHeapNameFunc>;
 
-// What the calls see: the attached tools, in the order in which they are called. Never changed, only
-// replaced.
+// What the calls see: the attached tools in the order in which they came, a byte for each, its slot + 1. A
+// call takes a copy, so nothing has to be kept for those that see an older one. What is left of a walk
+// through a set is a set, too.
 struct ToolSet {
-  uint32_t count = 0;
-  std::shared_ptr<Tool> tools[PLAT_MSTX_TOOLS_MAX];
+  uint64_t slots = 0;
 
-  const std::shared_ptr<Tool>* begin() const { return tools; }
-  const std::shared_ptr<Tool>* end() const { return tools + count; }
+  uint32_t count() const { return static_cast<uint32_t>(std::bit_width(slots) + 7) / 8; }
+  ToolSet with(const Tool& tool) const { return {slots | uint64_t{tool.slot + 1} << 8 * count()}; }
+  // How many come before it; all of them, if it is none of them.
+  uint32_t before(const Tool& tool) const {
+    uint32_t before = 0;
+    for (ToolSet left = *this; left != ToolSet{} && &*left != &tool; ++left) ++before;
+    return before;
+  }
+  bool has(const Tool& tool) const { return before(tool) < count(); }
+
+  ToolSet begin() const { return *this; }
+  ToolSet end() const { return {}; }
+  Tool& operator*() const { return g_tools[(slots & 0xff) - 1]; }
+  ToolSet& operator++() {
+    slots >>= 8;
+    return *this;
+  }
+  bool operator==(const ToolSet&) const = default;
 };
+static_assert(PLAT_MSTX_TOOLS_MAX <= sizeof(ToolSet));
 
 }  // namespace plat::mstx

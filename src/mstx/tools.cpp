@@ -3,12 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstdlib>
+#include <cstring>
 #include <new>
-#include <string_view>
 #include <thread>
 
 #include "mstx/broker.h"
@@ -32,24 +29,15 @@ class Tools::Control {
   std::lock_guard<std::recursive_mutex> lock_;
 };
 
-Tools::Tools() {
-  sets_.push_back(std::make_unique<ToolSet>());
-  tools_.store(sets_.back().get());
-}
-
 bool Tools::start() {
   ThreadState& thread = this_thread();
   Mode mode = Mode::Fresh;
   if (g_mode.compare_exchange_strong(mode, Mode::Starting)) {
+    const Control control(*this);
     thread.starting = true;
-    {
-      const Control control(*this);
-      const char* wish = secure_getenv("PLAT_MSTX_REMEMBER");
-      if (wish != nullptr && !std::string_view(wish).empty() && std::string_view(wish) != "0")
-        remember_.store(true);
-      attach_found_tools(*this);
-      open_board();
-    }
+    if (is_on("PLAT_MSTX_REMEMBER")) remember_.store(true);
+    guarded([&] { attach_found_tools(*this); });
+    open_board();
     thread.starting = false;
     set_mode();
   } else if (mode == Mode::Starting) {
@@ -69,7 +57,7 @@ bool Tools::start() {
 
 void Tools::set_mode() {
   if (this_thread().starting) return;
-  const bool busy = tools_.load()->count != 0 || remember_.load();
+  const bool busy = tools_.load() != ToolSet{} || remember_.load();
   g_mode.store(busy ? Mode::Busy : Mode::Idle, std::memory_order_release);
   g_board.quiet.store(busy ? 0 : missed_.load() ? 2 : 1, std::memory_order_release);
 }
@@ -85,41 +73,36 @@ void Tools::miss() {
   g_board.quiet.compare_exchange_strong(idle, 2, std::memory_order_release);
 }
 
-void Tools::publish(std::unique_ptr<ToolSet> tools) {
-  std::lock_guard lock(lock_);
-  tools_.store(tools.get(), std::memory_order_seq_cst);
-  sets_.push_back(std::move(tools));
-}
-
 int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, platMstxToolId_t* out_id) {
   ThreadState& thread = this_thread();
   if (init == nullptr) return PLAT_MSTX_INVALID;
   if (thread.inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);
-  for (const auto& attached : *tools_.load()) {
-    if (attached->init != init) continue;
-    if (out_id != nullptr) *out_id = attached->id;
-    return PLAT_MSTX_ATTACHED;
+  Tool* tool = nullptr;
+  for (uint32_t i = 0; i < PLAT_MSTX_TOOLS_MAX; ++i) {
+    const uint32_t slot = (next_slot_ + i) % PLAT_MSTX_TOOLS_MAX;
+    Tool& other = g_tools[slot];
+    if (other.init == init) {
+      if (!tools_.load().has(other)) return PLAT_MSTX_BUSY;  // it starts or leaves, on this thread's stack
+      if (out_id != nullptr) *out_id = other.id;
+      return PLAT_MSTX_ATTACHED;
+    }
+    if (other.init != nullptr || tool != nullptr) continue;
+    tool = &other;
+    tool->slot = slot;
   }
-  if (std::find(starting_.begin(), starting_.end(), init) != starting_.end()) return PLAT_MSTX_BUSY;
-  if (std::popcount(slots_used_) == PLAT_MSTX_TOOLS_MAX) return PLAT_MSTX_TOO_MANY;
-  const auto tool = std::make_shared<Tool>();
-  do tool->slot = next_slot_++ % PLAT_MSTX_TOOLS_MAX;
-  while ((slots_used_ >> tool->slot & 1) != 0);
-  slots_used_ |= 1u << tool->slot;
-  tool->name = text_or_empty(name);
-  tool->library = library;
+  if (tool == nullptr) return PLAT_MSTX_TOO_MANY;
+  next_slot_ = tool->slot + 1;
   tool->init = init;
-  tool->functions = &tool_functions(tool->slot);
-  tool->functions->clear();
+  tool->library = library;
+  tool->gave_range_zero.store(false);
+  std::strncpy(tool->name, text_or_empty(name), sizeof(tool->name) - 1);
+  tool->clear_functions();
 
   // It stores its functions where nobody looks yet, so it may take its time, and call mstx.
-  starting_.push_back(init);
-  const int result = init(tool_getter(tool->slot));
-  starting_.pop_back();
-  if (result != MSTX_SUCCESS) {
-    tool->functions->clear();
-    slots_used_ &= ~(1u << tool->slot);
+  if (init(tool_getter(tool->slot)) != MSTX_SUCCESS) {
+    tool->clear_functions();
+    tool->init = nullptr;
     return PLAT_MSTX_TOOL_REFUSED;
   }
   tool->id = ++last_id_;
@@ -128,12 +111,13 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
     remember_.store(true);
     set_mode();
   }
-  {
+  try {
     const std::lock_guard closed(gate_);
     tell_everything(*tool);
-    auto tools = std::make_unique<ToolSet>(*tools_.load());
-    tools->tools[tools->count++] = tool;
-    publish(std::move(tools));
+    tools_.store(tools_.load().with(*tool), std::memory_order_seq_cst);
+  } catch (const std::bad_alloc&) {
+    let_go(*tool);
+    throw;
   }
   set_mode();
   return PLAT_MSTX_OK;
@@ -142,32 +126,33 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
 int Tools::detach(platMstxToolId_t id) {
   if (this_thread().inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);
-  std::shared_ptr<Tool> tool;
-  auto others = std::make_unique<ToolSet>();
-  for (const auto& attached : *tools_.load())
-    (attached->id == id ? tool : others->tools[others->count++]) = attached;
-  if (tool == nullptr) return PLAT_MSTX_INVALID;
+  Tool* leaving = nullptr;
+  ToolSet others;
+  for (Tool& tool : tools_.load()) {
+    if (tool.id == id)
+      leaving = &tool;
+    else
+      others = others.with(tool);
+  }
+  if (leaving == nullptr) return PLAT_MSTX_INVALID;
   // Handles are out there: without a memory of what lives, the next tool would hear of things that are long
   // gone.
   remember_.store(true);
-  set_mode();
   {
     const std::lock_guard closed(gate_);
-    publish(std::move(others));
+    tools_.store(others, std::memory_order_seq_cst);
   }
   // With the gate open: a tool that is inside a mark may be on its way through it.
   reads_.wait_for_all();
-  {
-    std::lock_guard lock(lock_);
-    sets_.erase(sets_.begin(), sets_.end() - 1);
-  }
-
-  const bool ended =
-      tell<ToolCall<kExt, PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(*tool, [](auto end) { end(); });
-  tool->functions->clear();
-  slots_used_ &= ~(1u << tool->slot);
-  if (ended && tool->library != nullptr) dlclose(tool->library);
+  let_go(*leaving);
   return PLAT_MSTX_OK;
+}
+
+void Tools::let_go(Tool& tool) {
+  const bool ended = tell<ToolCall<kExt, PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(tool);
+  tool.clear_functions();
+  tool.init = nullptr;
+  if (ended && tool.library != nullptr) dlclose(tool.library);
 }
 
 int Tools::remember(bool on) {
@@ -176,7 +161,7 @@ int Tools::remember(bool on) {
   {
     const std::lock_guard closed(gate_);
     remember_.store(on);
-    if (!on && tools_.load()->count == 0) {
+    if (!on && tools_.load() == ToolSet{}) {
       std::lock_guard lock(Broker::get().registry_lock);
       Registry& registry = Broker::get().registry;
       if (!registry.empty()) missed_.store(true);
@@ -189,16 +174,18 @@ int Tools::remember(bool on) {
   return PLAT_MSTX_OK;
 }
 
-void Tools::after_fork(bool in_child) {
-  lock_.unlock();
-  if (!in_child) return;
-  reads_.only_this_thread();
-  gate_.only_this_thread();
-  if (this_thread().controlling != 0) return;
-  new (&control_) std::recursive_mutex;
-  starting_.clear();
-  slots_used_ = 0;
-  for (const auto& tool : *tools_.load()) slots_used_ |= 1u << tool->slot;
+void Tools::only_this_thread() {
+  const ThreadState& thread = this_thread();
+  std::construct_at(&reads_);
+  std::construct_at(&gate_);
+  for (const Passage& own : {thread.reading, thread.changing})
+    if (own.nesting != 0 && own.counter != nullptr) own.counter->store(1, std::memory_order_relaxed);
+  // Its owner has another number now, and could not unlock it.
+  std::construct_at(&control_);
+  for (uint32_t n = 0; n < thread.controlling; ++n) control_.lock();
+  if (thread.controlling != 0) return;
+  for (Tool& tool : g_tools)
+    if (!tools_.load().has(tool)) tool.init = nullptr;
   if (g_mode.load() == Mode::Starting) g_mode.store(Mode::Fresh);
 }
 

@@ -6,9 +6,7 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "mstx/board.h"
 #include "mstx/gate.h"
@@ -27,8 +25,6 @@ extern std::atomic<Mode> g_mode;
 
 class Tools {
  public:
-  Tools();
-
   // True when a call has somebody to go to. The first call looks for tools; others wait for it.
   bool start();
   // Something was registered that nobody heard of.
@@ -36,14 +32,14 @@ class Tools {
   // Says again, on the board, whether anybody listens: who asks for something has said that somebody does.
   void settle();
 
-  // Each enters a section. The set is good to the end of it.
-  const ToolSet& enter_reading() {
+  // Each enters a section. The tools of the set are there to the end of it.
+  ToolSet enter_reading() {
     reads_.enter(this_thread().reading);
-    return *tools_.load(std::memory_order_seq_cst);
+    return tools_.load(std::memory_order_seq_cst);
   }
-  const ToolSet& enter_changing() {
+  ToolSet enter_changing() {
     gate_.enter(this_thread().changing);
-    return *tools_.load(std::memory_order_seq_cst);
+    return tools_.load(std::memory_order_seq_cst);
   }
 
   // A library is unloaded after the tool is gone, where that is safe.
@@ -55,31 +51,25 @@ class Tools {
   // Whether a newcomer can be told of everything that lives.
   bool knows_all() const { return !missed_.load(); }
 
-  // Forking waits for lock_, so that the list is whole in the child, but not for attaching: it may take
-  // long, and a tool may fork while it starts. In the child the threads that called are gone, and one that
-  // was attaching never gets to the end of it.
-  void before_fork() { lock_.lock(); }
-  void after_fork(bool in_child);
+  // After fork, which does not wait for attaching: that may take long, and a tool may fork while it starts.
+  // In the child the threads that called are gone, and one that was attaching never gets to the end of it.
+  void only_this_thread();
 
  private:
   class Control;
 
-  void publish(std::unique_ptr<ToolSet> tools);
   void set_mode();
+  // The end of a tool that no call goes to.
+  static void let_go(Tool& tool);
 
   std::recursive_mutex control_;  // attach and detach; a tool may attach another from its own start
-  std::mutex lock_;               // changes of sets_
   ReadSections reads_;
   Gate gate_;
   std::atomic<bool> remember_{false};
   std::atomic<bool> missed_{false};
-  std::atomic<const ToolSet*> tools_;
-  // Older ones that a call may still see; the last is published.
-  std::vector<std::unique_ptr<const ToolSet>> sets_;
-  uint32_t slots_used_ = 0;  // bit i: tool slot i is taken; under control_, as is what follows
-  uint32_t next_slot_ = 0;   // slots rest before they are taken again
+  std::atomic<ToolSet> tools_;
+  uint32_t next_slot_ = 0;  // slots rest before they are taken again; under control_, as is what follows
   platMstxToolId_t last_id_ = 0;
-  std::vector<mstxInitInjectionFunc> starting_;  // on the stack: a tool may attach another, not itself
 };
 
 // Where tools come from when a program makes its first call (discover.cpp).

@@ -262,6 +262,35 @@ TEST_F(MstxTest, AForkedChildKeepsTheTool) {
   EXPECT_TRUE(ToolA::books.marks.empty());
 }
 
+// The child goes on where it is, inside the attaching, and must be able to attach and detach afterwards.
+TEST_F(MstxTest, AToolMayForkWhileItStarts) {
+  pid_t child = -1;
+  ToolA::habits.during_init = [&] { child = fork(); };
+  const auto id = attach<ToolA>();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    const bool ok = platMstxDetach(id) == PLAT_MSTX_OK &&
+                    platMstxAttachFunction(ToolB::init, "b", nullptr) == PLAT_MSTX_OK;
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// It is on its way out, and on this thread's stack.
+TEST_F(MstxTest, AToolCannotComeBackFromItsOwnEnd) {
+  int again = PLAT_MSTX_OK;
+  ToolA::habits.extensions = true;
+  ToolA::habits.during_detach = [&] { again = platMstxAttachFunction(ToolA::init, "a", nullptr); };
+  const auto id = attach<ToolA>();
+  EXPECT_EQ(platMstxDetach(id), PLAT_MSTX_OK);
+  EXPECT_EQ(again, PLAT_MSTX_BUSY);
+  ToolA::habits.during_detach = nullptr;
+  attach<ToolA>();
+}
+
 // Not under AddressSanitizer, whose allocator a child may inherit locked.
 #ifndef __SANITIZE_ADDRESS__
 

@@ -57,6 +57,7 @@ struct Habits {
   std::function<void()> during_init;
   std::function<void()> during_mark;
   std::function<void()> during_region;
+  std::function<void()> during_detach;
 };
 
 template <int N>
@@ -239,6 +240,7 @@ struct FakeTool {
     books.notices.push_back(*notice);
   }
   static void detach() {
+    if (habits.during_detach) habits.during_detach();
     std::lock_guard guard(lock);
     ++books.detaches;
   }

@@ -11,28 +11,28 @@ namespace {
 
 TEST(MstxRanges, HasTheWantedIdUnlessItIsTaken) {
   Ranges ranges;
-  EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
-  const uint64_t other = ranges.open(ranges.make(), 7);
+  EXPECT_EQ(ranges.open(std::make_unique<Range>(), 7), 7u);
+  const uint64_t other = ranges.open(std::make_unique<Range>(), 7);
   EXPECT_NE(other, 7u);
   EXPECT_NE(ranges.close(7), nullptr);
-  EXPECT_EQ(ranges.open(ranges.make(), 7), 7u);
+  EXPECT_EQ(ranges.open(std::make_unique<Range>(), 7), 7u);
   EXPECT_NE(ranges.close(other), nullptr);
 }
 
 TEST(MstxRanges, AnIdOfOursIsNeverZeroAndNeedsAllItsBits) {
   Ranges ranges;
-  const uint64_t id = ranges.open(ranges.make(), 0);
+  const uint64_t id = ranges.open(std::make_unique<Range>(), 0);
   EXPECT_GT(id, UINT32_MAX);
-  EXPECT_NE(ranges.open(ranges.make(), 0), id);
+  EXPECT_NE(ranges.open(std::make_unique<Range>(), 0), id);
   // A tool that counts like we do loses only the id.
-  const uint64_t taken = ranges.open(ranges.make(), id + 2);
+  const uint64_t taken = ranges.open(std::make_unique<Range>(), id + 2);
   EXPECT_EQ(taken, id + 2);
-  EXPECT_GT(ranges.open(ranges.make(), 0), taken);
+  EXPECT_GT(ranges.open(std::make_unique<Range>(), 0), taken);
 }
 
 TEST(MstxRanges, EndsOnce) {
   Ranges ranges;
-  auto range = ranges.make();
+  auto range = std::make_unique<Range>();
   range->parts[0] = {3, 44};
   const uint64_t id = ranges.open(std::move(range), 0);
   range = ranges.close(id);
@@ -48,16 +48,14 @@ TEST(MstxRanges, GarbageIsNoRange) {
 
 TEST(MstxRanges, ALimitedNumberIsOpenAtOnce) {
   Ranges ranges;
-  for (uint32_t i = 1; i < Ranges::kMax; ++i) ranges.open(ranges.make(), i);
-  auto last = ranges.make();
-  ASSERT_NE(last, nullptr);
-  EXPECT_EQ(ranges.make(), nullptr);
-  ranges.give_back(std::move(last));
-  last = ranges.make();
-  EXPECT_NE(last, nullptr);
-  EXPECT_EQ(ranges.make(), nullptr);
+  for (uint32_t i = 1; i < Ranges::kMax; ++i) ranges.open(std::make_unique<Range>(), i);
+  EXPECT_FALSE(ranges.is_full());
+  ranges.open(std::make_unique<Range>(), 0);
+  EXPECT_TRUE(ranges.is_full());
   EXPECT_NE(ranges.close(1), nullptr);
-  EXPECT_NE(ranges.make(), nullptr);
+  EXPECT_FALSE(ranges.is_full());
+  EXPECT_EQ(ranges.close(1), nullptr);
+  EXPECT_FALSE(ranges.is_full());
 }
 
 // All want the same few ids; each gets back what it put in.
@@ -70,7 +68,7 @@ TEST(MstxRanges, AnIdHasOneOwner) {
       for (int round = 0; round < 2000; ++round) {
         uint64_t ids[5];
         for (uint64_t wanted = 0; wanted < 5; ++wanted) {
-          auto range = ranges.make();
+          auto range = std::make_unique<Range>();
           range->parts[0] = {t, 0};
           ids[wanted] = ranges.open(std::move(range), wanted);
         }

@@ -46,12 +46,12 @@ TEST(MstxTables, AStoreOnePastTheEndTouchesNothing) {
     mstxFuncTable table = nullptr;
     unsigned int count = 0;
     ASSERT_EQ(tool_getter(3)(module, &table, &count), MSTX_SUCCESS);
-    tool_functions(3).clear();
+    g_tools[3].clear_functions();
     *table[count] = reinterpret_cast<mstxFuncPointer>(&mstxMarkA);
     for (unsigned int id = 1; id < count; ++id) EXPECT_EQ(*table[id], nullptr);
   }
-  EXPECT_FALSE(tool_functions(3).hears_memory());
-  tool_functions(3).clear();
+  EXPECT_FALSE(g_tools[3].hears_memory());
+  g_tools[3].clear_functions();
 }
 
 TEST(MstxTables, ToolsDoNotShareSlots) {
