@@ -69,17 +69,17 @@ std::string recorder_path() {
 }
 
 int attach_recorder(Tools& tools) {
-  char trace[kBoardPath], stacks[sizeof g_board.stacks];
-  std::memcpy(trace, g_board.trace, sizeof trace);  // another process may be writing
-  std::memcpy(stacks, g_board.stacks, sizeof stacks);
-  trace[sizeof trace - 1] = stacks[sizeof stacks - 1] = '\0';
+  // Another process may be writing.
+  const std::string trace(g_board.trace, strnlen(g_board.trace, sizeof g_board.trace - 1));
+  const std::string stacks(g_board.stacks, strnlen(g_board.stacks, sizeof g_board.stacks - 1));
   const std::string path = recorder_path();
   void* const library = load_tool(path.c_str());
   if (library == nullptr) return PLAT_MSTX_CANNOT_LOAD;
   using Prepare = int (*)(const char* trace, const char* stacks);
   const auto prepare = reinterpret_cast<Prepare>(dlsym(library, "plat_inspect_prepare"));
   if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
-  if (prepare(trace, stacks) != 0) return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
+  if (prepare(trace.c_str(), stacks.c_str()) != 0)
+    return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
   const int result = attach_library(tools, library, path.c_str(), &g_recorder);
   if (result != PLAT_MSTX_OK) g_recorder = 0;
   return result;

@@ -66,6 +66,7 @@ void tell_everything(const Tool& tool) {
     registry.regions.for_each_live([&](Handle handle, const Region& region) {
       if (!region.heap) regions.push_back(handle);
     });
+    std::erase_if(regions, [&](Handle region) { return !registry.regions.live(region)->described; });
   }
   const platMstxReplay_t replay{sizeof(replay), Broker::get().tools.knows_all() ? 1u : 0u, domains.size(),
                                 heaps.size(), regions.size()};

@@ -111,8 +111,6 @@ class ChangeSection {
  public:
   explicit ChangeSection(const char* call) : call_(call) {}
   ~ChangeSection();  // sends the notices
-  ChangeSection(const ChangeSection&) = delete;
-  ChangeSection& operator=(const ChangeSection&) = delete;
 
   Broker& broker = Broker::get();
   Registry& registry = broker.registry;

@@ -112,29 +112,26 @@ int change_regions(const char* call, mstxDomainHandle_t domain, const typename K
 
 }  // namespace
 
-size_t tell_regions(const Tool& tool, std::span<const Handle> handles) {
+size_t tell_regions(const Tool& tool, std::span<const Handle> regions) {
   constexpr size_t kBatch = 256;
   std::unique_lock lock(Broker::get().registry_lock);
   const auto& live = Broker::get().registry.regions;
-  std::vector<Handle> regions;
   std::vector<mstxMemVirtualRangeDesc_t> ranges;
   const Region* first = nullptr;
-  size_t count = 0;
-  for (; count < std::min(handles.size(), kBatch); ++count) {
-    const Region* const region = live.live(handles[count]);
-    if (region == nullptr || !region->described) continue;
+  for (const Handle handle : regions.first(std::min(regions.size(), kBatch))) {
+    const Region* const region = live.live(handle);
+    if (region == nullptr || !region->described) break;
     if (first == nullptr) first = region;
     // Those of one domain and one heap, all with a handle or all without.
     if (region->domain != first->domain || region->heap != first->heap ||
         region->by_handle != first->by_handle)
       break;
-    regions.push_back(handles[count]);
     ranges.push_back(region->range);
   }
-  if (first == nullptr) return count;
+  if (first == nullptr) return 1;  // it went meanwhile, or cannot be told
   const Handle domain = first->domain;
   const Handle heap = first->heap;
-  std::vector<mstxMemRegionHandle_t> names(regions.size());
+  std::vector<mstxMemRegionHandle_t> names(ranges.size());
   const mstxMemRegionsRegisterBatch_t batch{nullptr, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, ranges.size(),
                                             ranges.data(), first->by_handle ? names.data() : nullptr};
   lock.unlock();
@@ -144,7 +141,7 @@ size_t tell_regions(const Tool& tool, std::span<const Handle> handles) {
   std::vector<RegionNames::Item> named;
   std::deque<std::string> texts;
   lock.lock();
-  for (size_t i = 0; i < regions.size(); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const Region* const region = live.live(regions[i]);
     if (region == nullptr) continue;
     mstxMemRegionRef_t ref;
@@ -155,7 +152,7 @@ size_t tell_regions(const Tool& tool, std::span<const Handle> handles) {
   lock.unlock();
   Permissions::tell_one(tool, domain_for(tool, domain), permissions);
   RegionNames::tell_one(tool, domain_for(tool, domain), named);
-  return count;
+  return names.size();
 }
 
 }  // namespace plat::mstx

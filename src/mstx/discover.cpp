@@ -48,21 +48,20 @@ void for_each_entry(std::string_view list, std::string_view separators, Visit&& 
   }
 }
 
+void attach_loaded(Tools& tools, void* library) {
+  const auto [init, file] = find_in(library);
+  if (init != nullptr && tools.attach(init, file, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
+    warn("the tool {} refused to start", file);
+}
+
 void attach_preloaded(Tools& tools) {
-  const auto attach = [&](const Found& found) {
-    if (found.init == nullptr) return;
-    if (tools.attach(found.init, found.file, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
-      warn("the tool {} refused to start", found.file);
-  };
   if (const char* preloaded = secure_getenv("LD_PRELOAD")) {
     for_each_entry(preloaded, " :", [&](const char* entry) {
-      if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach(find_in(library));
+      if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach_loaded(tools, library);
     });
   }
-  Found first = find_in(RTLD_DEFAULT);
-  if (first.init == nullptr)
-    first = find_in(RTLD_NEXT);  // ours comes first in the process: what does it hide?
-  attach(first);
+  // Where ours comes first in the process: what does it hide?
+  attach_loaded(tools, find_in(RTLD_DEFAULT).init != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
 }
 
 // Whether the named library was there, whatever became of it.

@@ -15,12 +15,6 @@ std::unique_ptr<Range>* find(std::unique_ptr<Range>* link, uint64_t id) {
 
 }  // namespace
 
-// One after the other: a bucket may be long, and each would end the next from within.
-Ranges::~Ranges() {
-  for (Bucket& bucket : buckets_)
-    while (bucket.first != nullptr) bucket.first = std::move(bucket.first->next);
-}
-
 bool Ranges::insert(std::unique_ptr<Range>& range, uint64_t id) {
   Bucket& bucket = bucket_of(id);
   const std::lock_guard lock(bucket.lock);

@@ -31,8 +31,6 @@ class Ranges {
   // Ranges that may be open at once. A program that never ends its ranges stops getting new ones here.
   static constexpr uint32_t kMax = 1u << 18;
 
-  ~Ranges();
-
   bool is_full() const { return open_.load(std::memory_order_relaxed) >= kMax; }
   // Makes it known, under this id if that is not 0 and not taken. The result is for the client, never 0.
   uint64_t open(std::unique_ptr<Range> range, uint64_t wanted);

@@ -336,8 +336,10 @@ TEST_F(MstxTest, AMemoryTypeThatNobodyKnowsIsPassedOnAndNotRemembered) {
   EXPECT_EQ(ToolA::books.regions.size(), 1u);
   ASSERT_EQ(ToolA::books.notices.size(), 1u);
   EXPECT_EQ(ToolA::books.notices[0].code, uint32_t{PLAT_MSTX_NOTICE_MEM_TYPE});
+  ToolB::habits.extensions = true;
   attach<ToolB>();
   EXPECT_TRUE(ToolB::books.regions.empty());
+  EXPECT_EQ(ToolB::books.replays[0].regionCount, 0u);
   drop_region(nullptr, by_handle(handle));
   EXPECT_TRUE(ToolA::books.regions.empty());
 }
