@@ -58,6 +58,9 @@ void list_settings() {
   for (const device::Setting& setting : device::settings())
     fmt::print("{:<16} {:<20} {}\n{:<16} {}\n", setting.key, variable_name(setting.key), setting.form, "",
                setting.meaning);
+  fmt::print("\nVariables of the recorder, of mstx, of pools and of tests, by the environment alone:\n\n");
+  for (const device::Variable& variable : device::other_variables())
+    fmt::print("{:<25} {}\n{:<25} {}\n", variable.name, variable.form, "", variable.meaning);
   fmt::print(
       "\nASCEND_RT_VISIBLE_DEVICES (--visible) hides and renumbers devices, as with the vendor's library.\n");
 }

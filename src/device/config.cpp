@@ -60,18 +60,19 @@ constexpr std::array kSettings = {
     Setting{"stacks", "0|1", "remember who allocated and freed a block, with stacks, for messages (0)"},
 };
 
-// Variables of ours that are no settings of the device.
 constexpr std::array kOtherVariables = {
-    "PLAT_CONFIG",
-    "PLAT_CRASH",
-    "PLAT_MSTX_REMEMBER",
-    "PLAT_INSPECT_TRACE",
-    "PLAT_INSPECT_STACKS",
-    "PLAT_INSPECT_DEPTH",
-    "PLAT_INSPECT_MAX_BYTES",
-    "PLAT_POOL_TORCH",
-    "PLAT_PAGE_BYTES",
-    "PLAT_LOCKED_ADDRESSES",
+    Variable{"PLAT_CONFIG", "FILE", "where the lines of settings are"},
+    Variable{"PLAT_INSPECT_TRACE", "FILE", "what the recorder writes; plat record and plat check set it"},
+    Variable{"PLAT_INSPECT_STACKS", "fp|unwind|none", "how it finds stacks (fp)"},
+    Variable{"PLAT_INSPECT_DEPTH", "1 to 64", "how many frames of a stack it keeps (32)"},
+    Variable{"PLAT_INSPECT_MAX_BYTES", "NUMBER", "where its file ends (4 GiB)"},
+    Variable{"PLAT_MSTX_REMEMBER", "0|1", "remember heaps and regions for a tool that comes later (0)"},
+    Variable{"PLAT_MSTX_INJECTION_PATH", "FILE:...",
+             "tools besides the recorder; plat record and plat check set it"},
+    Variable{"PLAT_POOL_TORCH", "OPTION=VALUE,...", "options of the pools that torch_npu takes memory from"},
+    Variable{"PLAT_PAGE_BYTES", "NUMBER", "for tests: a larger page than the system's"},
+    Variable{"PLAT_LOCKED_ADDRESSES", "SIZE", "for emulators: addresses that page-locked memory may take"},
+    Variable{"PLAT_CRASH", "PLACE", "for tests: where in the library a process dies"},
 };
 
 std::optional<uint64_t>* find_number(DeviceNumbers& numbers, std::string_view name) {
@@ -350,6 +351,7 @@ class Reader {
 }  // namespace
 
 std::span<const Setting> settings() { return kSettings; }
+std::span<const Variable> other_variables() { return kOtherVariables; }
 
 uint64_t host_capacity_of(uint64_t machine_bytes) {
   return std::clamp<uint64_t>(align_down(machine_bytes, 2_MiB), 2_MiB, kLargestCapacity);
@@ -386,7 +388,7 @@ std::string nearest_variable(std::string_view name) {
     }
   };
   for (const Setting& setting : kSettings) try_one(variable_of(setting.key));
-  for (const char* known : kOtherVariables) try_one(known);
+  for (const Variable& known : kOtherVariables) try_one(known.name);
   // Other programs may have variables that begin like ours; only what looks like one of ours is meant for us.
   constexpr size_t kPrefix = 5;  // PLAT_
   constexpr size_t kBeginning = kPrefix + 5;

@@ -84,6 +84,13 @@ struct Setting {
   const char* meaning;  // one line
 };
 std::span<const Setting> settings();
+// A variable of ours that is no setting of the machine, so neither an option nor a line of a file.
+struct Variable {
+  const char* name;
+  const char* form;
+  const char* meaning;
+};
+std::span<const Variable> other_variables();
 // The variable of ours that a misspelt one may mean; the name itself if it is one, "" if nothing is like it.
 std::string nearest_variable(std::string_view name);
 

@@ -218,7 +218,8 @@ def test_run_reads_a_file_and_options_come_before_it(machine, tmp_path):
 
 def test_settings_lists_every_setting(machine):
     done = machine.plat("run", "--settings")
-    for name in "PLAT_PRODUCT", "PLAT_CAPACITY", "PLAT_HOST_ACCESS", "PLAT_RULES", "ASCEND_RT_VISIBLE_DEVICES":
+    for name in ("PLAT_PRODUCT", "PLAT_CAPACITY", "PLAT_HOST_ACCESS", "PLAT_RULES", "ASCEND_RT_VISIBLE_DEVICES", "PLAT_INSPECT_DEPTH",
+                 "PLAT_MSTX_REMEMBER", "PLAT_POOL_TORCH"):
         assert name in done.stdout
 
 

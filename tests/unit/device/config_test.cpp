@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
 
 #include "base/units.h"
 #include "device/node.h"
@@ -207,6 +209,31 @@ TEST(Config, ThePageListsEverySetting) {
     EXPECT_NE(page.find(fmt::format("| `{}` | `{}` | `{}`", known.key, name, option)), std::string::npos)
         << known.key;
   }
+  for (const Variable& known : other_variables())
+    EXPECT_NE(page.find(fmt::format("`{}`", known.name)), std::string::npos) << known.name;
+}
+
+// By the sources: a variable that a part reads and nobody lists would be told as a misspelt one.
+TEST(Config, EveryVariableThatIsReadIsListed) {
+  std::set<std::string> listed;
+  for (const Variable& known : other_variables()) listed.insert(known.name);
+  for (const Setting& known : settings()) {
+    std::string name = "PLAT_";
+    for (const char* c = known.key; *c != 0; ++c) name += static_cast<char>(toupper(*c));
+    listed.insert(name);
+  }
+  // Names of macros, in messages.
+  listed.insert({"PLAT_POOL_REQUEST_INIT", "PLAT_POOL_SOURCE_OPS_INIT"});
+  const std::regex literal("\"(PLAT_[A-Z_]+)\"");
+  size_t found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PLAT_SOURCE "/src")) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      for (std::sregex_iterator match(line.begin(), line.end(), literal), end; match != end; ++match, ++found)
+        EXPECT_TRUE(listed.contains((*match)[1])) << entry.path() << ": " << line;
+  }
+  EXPECT_GT(found, listed.size() / 2);
 }
 
 TEST(Config, SettingsOfOtherFoldersComeFromTheFileToo) {
