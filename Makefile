@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Two commands: `make demo` shows the seven steps, `make test` proves them. Each sets up what it needs.
 PREFIX ?= $(CURDIR)/dist
 FRESH  ?= demo test

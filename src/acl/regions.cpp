@@ -43,9 +43,8 @@ Result<> check_neighbours(const Range& region) {
     const auto segment = runtime().segments.at(Va{start}, size);
     return report::check_soft(
         !segment || start + segment->owned_bytes <= next, RuleId::SegmentRoom, "ptr",
-        "the region of {} bytes at {:#x} owns {} bytes, the next one begins {} bytes behind "
-        "its start",
-        size, start, segment ? segment->owned_bytes : 0, next - start);
+        "the region of {} bytes at {:#x} owns {} bytes, the next one begins {} bytes behind its start", size,
+        start, segment ? segment->owned_bytes : 0, next - start);
   };
   const std::lock_guard lock(live().mutex);
   const auto& regions = live().regions;

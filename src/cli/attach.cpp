@@ -58,9 +58,8 @@ std::unique_ptr<Attachment> Attachment::find(int pid, std::string& problem) {
   const auto identity = fd ? os::identify(fd.get()) : std::nullopt;
   if (!identity || identity->size_bytes < sizeof(mstx::Board)) {
     problem =
-        "it has no mstx broker that could let the recorder in: it does not use Plat's libms_tools_ext.so, "
-        "has "
-        "made no mstx call yet, or is another user's";
+        "it has no mstx broker that could let the recorder in: it does not use Plat's "
+        "libms_tools_ext.so, has made no mstx call yet, or is another user's";
     return nullptr;
   }
   auto* const page = os::map_shared(fd.get(), 0, sizeof(mstx::Board));

@@ -52,9 +52,9 @@ std::string own_prefix() {
 
 void list_settings() {
   fmt::print(
-      "Each setting is an option of 'plat run', an environment variable, or a line 'key = value' of the file "
-      "that\n"
-      "PLAT_CONFIG (--config) names; the first of these that is there counts.\n\n");
+      "{}\n\n",
+      R"(Each setting is an option of 'plat run', an environment variable, or a line 'key = value' of the file that
+PLAT_CONFIG (--config) names; the first of these that is there counts.)");
   for (const device::Setting& setting : device::settings())
     fmt::print("{:<16} {:<20} {}\n{:<16} {}\n", setting.key, variable_name(setting.key), setting.form, "",
                setting.meaning);

@@ -195,8 +195,7 @@ bool look_inside(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
     return true;
   }
   fmt::print(stderr,
-             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it "
-             "holds\n"
+             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds\n"
              "of each device; 'plat record -- PROGRAM' starts it with the recorder.\n",
              options.pid, problem);
   return false;
@@ -237,8 +236,7 @@ Action add_top(Parser& app, const Program&) {
   app.add_flag("--json", options->json, "As JSON, one line a look");
   app.add_option("--interval", options->interval_s, "Seconds between looks (1)").range(0.05, 3600.0);
   app.add_option("--wait", options->wait_s,
-                 "Seconds to wait for an mstx call of a process that is not "
-                 "recorded (10)")
+                 "Seconds to wait for an mstx call of a process that is not recorded (10)")
       .range(0.0, 3600.0);
   app.add_option("--rows", options->view.rows, "Lines of each list (8)")
       .type_name("COUNT")
