@@ -336,7 +336,7 @@ plat_pool_status plat_pool_walk(plat_pool* pool, plat_pool_visitor visit, void* 
       return std::less<>()(a.address, b.address);
     });
     for (const plat_pool_block& block : blocks)
-      if (tsan::watched(visit, user, &block) == 0) break;
+      if (plat::tsan::watched(visit, user, &block) == 0) break;
     return PLAT_POOL_OK;
   });
 }

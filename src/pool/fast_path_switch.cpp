@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pool/sanitizer.h"
+#include "base/thread_sanitizer.h"
 
 namespace plat::pool {
 

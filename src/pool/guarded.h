@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/thread_sanitizer.h"
 #include "pool/resource.h"
-#include "pool/sanitizer.h"
 
 namespace plat::pool {
 

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "base/thread_sanitizer.h"
 #include "pool/pool.h"
-#include "pool/sanitizer.h"
 #include "pool/tool_batch.h"
 
 namespace plat::pool {

@@ -5,8 +5,8 @@
 
 #include <mutex>
 
+#include "base/thread_sanitizer.h"
 #include "pool/messages.h"
-#include "pool/sanitizer.h"
 
 namespace plat::pool {
 

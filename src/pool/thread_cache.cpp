@@ -5,9 +5,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/thread_sanitizer.h"
 #include "pool/pool.h"
 #include "pool/process.h"
-#include "pool/sanitizer.h"
 
 namespace plat::pool {
 

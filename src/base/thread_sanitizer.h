@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ThreadSanitizer is told where the program has it and this library has not. It then sees what the C
-// library is asked for here, but neither the locks that order it nor that a block's memory passes from one
-// thread to another. So what the pool does by itself is left out (Unwatched), the program's functions that it
-// calls are looked at (watched), and the way of memory from a free to the next allocation is told. The short
-// ways are closed in such a program; everywhere else one comparison, off the short ways, is all it costs.
+// What ThreadSanitizer is told where the program has it and this library has not.
+//
+// It then sees what the C library is asked for here, but not the atomics and locks that order it, nor that
+// memory passes from one thread to another. So what a library of ours does by itself is left out (Unwatched),
+// the program's functions that it calls are looked at (Watched), and how these are ordered with the rest of
+// the program, the tell_ functions say. Where the program has no ThreadSanitizer one comparison is all it
+// costs; where the library itself is built with it, it does nothing.
 #pragma once
 
 #include <utility>
 
 #if defined(__SANITIZE_THREAD__)
-#define PLAT_POOL_IS_INSTRUMENTED 1
+#define PLAT_IS_INSTRUMENTED 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define PLAT_POOL_IS_INSTRUMENTED 1
+#define PLAT_IS_INSTRUMENTED 1
 #endif
 #endif
 
-#ifndef PLAT_POOL_IS_INSTRUMENTED
+#ifndef PLAT_IS_INSTRUMENTED
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* address);
 [[gnu::weak]] void __tsan_release(void* address);
@@ -25,9 +27,10 @@ extern "C" {
 }
 #endif
 
-namespace plat::pool::tsan {
+namespace plat {
+namespace tsan {
 
-#ifndef PLAT_POOL_IS_INSTRUMENTED
+#ifndef PLAT_IS_INSTRUMENTED
 // All four are there or none.
 inline bool is_in_program() { return &__tsan_acquire != nullptr; }
 // What a thread did before is seen by whoever is told_after the same.
@@ -49,7 +52,7 @@ inline void leave_out(bool) {}
 
 inline constinit thread_local bool t_is_left_out = false;
 
-// Until its end the calling thread is left out, or not, whatever was before.
+// Until its end the calling thread is left out, or not, whatever was before. A thread must not end left out.
 class Scope {
  public:
   explicit Scope(bool is_left_out) {
@@ -85,4 +88,5 @@ auto watched(Function* function, Arguments... arguments) {
   return function(arguments...);
 }
 
-}  // namespace plat::pool::tsan
+}  // namespace tsan
+}  // namespace plat
