@@ -31,15 +31,15 @@ Result<> tell_of_end(Runtime& runtime, aclError& code) {
   return {};
 }
 
-// Calls `note` where nothing fails any more, and `undo` where a callback does, or there is no memory to end
+// Calls `note` once no callback refuses any more, and `undo` where one does, or there is no memory to end
 // with: the same call can be made again, and ends what is left.
 template <class Note, class Undo>
 Result<> end_all(Runtime& runtime, const char* how, aclError& code, Note note, Undo undo) {
   try {
     const auto told = tell_of_end(runtime, code);
     if (told) {
-      release_everything(runtime, how);
       note();
+      release_everything(runtime, how);
     } else {
       undo();
     }
@@ -109,7 +109,10 @@ aclError aclFinalizeReference(uint64_t* refCount) {
     if (count == 1) {
       PLAT_TRY(acl::end_all(
           runtime, "aclFinalizeReference", code, [] { acl::was_finalized = true; },
-          [] { acl::init_count.fetch_add(1); }));
+          [] {
+            acl::was_finalized = false;
+            acl::init_count.fetch_add(1);
+          }));
     }
     if (refCount != nullptr) *refCount = count - 1;
     return {};
