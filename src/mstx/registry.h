@@ -7,7 +7,6 @@
 // and to tell a tool that comes late what was there before it.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -49,33 +48,8 @@ inline Handle from_client(HandleKind kind, const void* value) {
 // tools are never used again, so what a tool that left has said is simply no longer found.
 using ToolsName = std::optional<void*>;
 
-// Of a heap or a region. Under the registry lock.
-class Names {
- public:
-  void set(const Tool& tool, void* name) {
-    const bool is_first = first_.tool == 0 || first_.tool == tool.id;
-    if (!is_first && others_ == nullptr) others_ = std::make_unique<Others>();
-    (is_first ? first_ : (*others_)[tool.slot]) = {tool.id, name};
-  }
-  ToolsName find(const Tool& tool) const {
-    if (first_.tool == tool.id) return first_.name;
-    if (others_ == nullptr || (*others_)[tool.slot].tool != tool.id) return std::nullopt;
-    return (*others_)[tool.slot].name;
-  }
-
- private:
-  struct Name {
-    platMstxToolId_t tool = 0;
-    void* name = nullptr;
-  };
-  using Others = std::array<Name, PLAT_MSTX_TOOLS_MAX>;
-
-  Name first_;  // there is one tool, mostly
-  std::unique_ptr<Others> others_;
-};
-
 // Of a domain: written under the registry lock and read without, because every domain mark reads them.
-class DomainNames {
+class SharedNames {
  public:
   void set(const Tool& tool, void* name) {
     names_[tool.slot].name.store(name, std::memory_order_release);
@@ -96,11 +70,33 @@ class DomainNames {
   } names_[PLAT_MSTX_TOOLS_MAX];  // by slot
 };
 
+// Of a heap or a region, of which there are many. Under the registry lock.
+class Names {
+ public:
+  void set(const Tool& tool, void* name) {
+    if (tool_ != 0 && tool_ != tool.id) {
+      if (others_ == nullptr) others_ = std::make_unique<SharedNames>();
+      return others_->set(tool, name);
+    }
+    tool_ = tool.id;
+    name_ = name;
+  }
+  ToolsName find(const Tool& tool) const {
+    if (tool_ == tool.id) return name_;
+    return others_ != nullptr ? others_->find(tool) : std::nullopt;
+  }
+
+ private:
+  platMstxToolId_t tool_ = 0;  // the first one; mostly there is no other
+  void* name_ = nullptr;
+  std::unique_ptr<SharedNames> others_;
+};
+
 struct Domain {
   const std::string* name = nullptr;  // while it lives
   bool dialect = false;               // see base/mstx_dialects.h
   uint64_t references = 0;            // creations that were not yet matched by a destruction
-  DomainNames names;
+  SharedNames names;
 };
 
 struct Heap {
