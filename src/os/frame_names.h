@@ -13,8 +13,8 @@ namespace plat::os {
 std::string name_frames(std::span<void* const> frames, const char* indentation);
 
 // The same on a descriptor, in a process that has just faulted: a child looks the names up, because locks and
-// memory of this process may be in any state, and has two seconds. False if nothing was written, as
-// always under ThreadSanitizer.
+// memory of this process may be in any state. It is ended when it stands still for two seconds, or has worked
+// for ten. False if nothing was written, as always under ThreadSanitizer.
 bool write_frame_names(std::span<void* const> frames, const char* indentation, int fd);
 
 }  // namespace plat::os

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -47,6 +48,19 @@ TEST_F(FrameNames, AreTheSameFromAChild) {
 #else
   EXPECT_EQ(written(frames_), name_frames(frames_, "  "));
 #endif
+}
+
+// Here by a pipe that nobody reads; in a process that faulted, by a lock whose holder is not in the child.
+TEST_F(FrameNames, OfAChildThatStandsStillAreGivenUp) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  const char full[4096] = {};
+  while (write(ends[1], full, sizeof full) > 0) {
+  }
+  ASSERT_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+  EXPECT_FALSE(write_frame_names(frames_, "  ", ends[1]));
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(FrameNames, OfNoCodeAreAddresses) {
