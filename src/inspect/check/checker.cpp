@@ -10,28 +10,29 @@ namespace plat::inspect {
 namespace {
 
 // Where two findings have a chance to be the same.
-uint64_t index_key(const Finding& finding) {
-  const bool by_text = finding.site.stack == 0 && !finding.is_leak;
-  const uint64_t place = by_text ? std::hash<std::string>()(finding.detail) : finding.site.stack;
-  return (place << 16) | static_cast<uint64_t>(finding.rule);
+uint64_t index_key(const Likeness& likeness, const std::string* text) {
+  const uint64_t place = text != nullptr ? std::hash<std::string>()(*text) : likeness.stack;
+  return (place << 16) | static_cast<uint64_t>(likeness.rule);
+}
+const std::string* text_of(const Finding& finding) {
+  return finding.is_told_by_text() ? &finding.detail : nullptr;
 }
 
 }  // namespace
 
 // Stacks of one place are shown alike, so that any of them tells the same.
 void Checker::move_to_place(Finding& finding) const {
-  if (!options_.place_of) return;
-  finding.site.stack = options_.place_of(finding.site.stack);
-  for (Related& related : finding.related) related.born.stack = options_.place_of(related.born.stack);
+  finding.site.stack = place_of(finding.site.stack);
+  for (Related& related : finding.related) related.born.stack = place_of(related.born.stack);
 }
 
-bool Checker::count_again(const Finding& finding) {
-  const auto [first, last] = index_.equal_range(index_key(finding));
+bool Checker::count_again(const Likeness& likeness, uint64_t bytes, const std::string* text) {
+  const auto [first, last] = index_.equal_range(index_key(likeness, text));
   for (auto at = first; at != last; ++at) {
     Finding& known = findings_[at->second];
-    if (!known.is_like(finding)) continue;
+    if (known.likeness() != likeness || (text != nullptr && known.detail != *text)) continue;
     ++known.count;
-    known.bytes += finding.bytes;
+    known.bytes += bytes;
     return true;
   }
   return false;
@@ -40,13 +41,15 @@ bool Checker::count_again(const Finding& finding) {
 void Checker::add(Finding finding) {
   if (!options_.warnings && finding.severity() == rules::Severity::Warning) return;
   move_to_place(finding);
-  if (count_again(finding)) return;
+  const Likeness likeness = finding.likeness();
+  const std::string* const text = text_of(finding);
+  if (count_again(likeness, finding.bytes, text)) return;
   if (counts_[finding.rule] == kFindingsOfRule) {
     ++totals_.left_out;
     return;
   }
   ++counts_[finding.rule];
-  index_.emplace(index_key(finding), findings_.size());
+  index_.emplace(index_key(likeness, text), findings_.size());
   findings_.push_back(std::move(finding));
 }
 

@@ -76,9 +76,10 @@ class Checker final : public Listener {
   using Ranges = Model::Ranges;
 
   void add(Finding finding);
+  uint32_t place_of(uint32_t stack) const { return options_.place_of ? options_.place_of(stack) : stack; }
   void move_to_place(Finding& finding) const;
-  // Whether there is one like it, which is counted once more.
-  bool count_again(const Finding& finding);
+  // Whether there is one like it, with this text if one is given, which is counted once more.
+  bool count_again(const Likeness& likeness, uint64_t bytes, const std::string* text);
   Finding about(const Access& access, RuleId rule, std::string detail) const;
   void hear(const Event& event);
   void warn(const Heard& heard);

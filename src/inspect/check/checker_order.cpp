@@ -61,6 +61,15 @@ void Checker::check_race(const Access& access) {
     }
   const auto conflict = races_.note(access, since);
   if (!conflict) return;
+  if (region == nullptr && model_.memory().find(access.address, range)) region = &model_.object(range.value);
+  // The same again needs no words, and where streams race they do it at every step.
+  const Likeness again{RuleId::OrderRace,
+                       access.event.op,
+                       access.write,
+                       place_of(access.event.stack),
+                       region != nullptr ? size_t{2} : size_t{1},
+                       place_of(region != nullptr ? region->born.stack : conflict->earlier.stack)};
+  if (again.stack != 0 && count_again(again, 0, nullptr)) return;
   const Site& earlier = conflict->earlier;
   const auto who = [](bool queued, uint64_t stream) {
     if (!queued) return std::string("the host");
@@ -69,7 +78,6 @@ void Checker::check_race(const Access& access) {
   const uint32_t here = access.event.thread, there = earlier.thread;
   Finding finding = about(access, RuleId::OrderRace, {});
   finding.certainty = here == there ? "sure" : "likely";
-  if (region == nullptr && model_.memory().find(access.address, range)) region = &model_.object(range.value);
   if (region != nullptr) finding.related.push_back(Related::of("accessed", *region));
   Related other;
   if (region != nullptr) other = finding.related.front();
@@ -77,9 +85,6 @@ void Checker::check_race(const Access& access) {
   other.born = earlier;
   other.died = {};
   finding.related.push_back(other);
-  move_to_place(finding);
-  // The same again needs no words, and where streams race they do it at every step.
-  if (finding.site.stack != 0 && count_again(finding)) return;
   finding.detail = fmt::format(
       "{} {} {} at {:#x} that {} of event {} {} on {}; {}", who(access.asynchronous, access.stream),
       verb(access.write), bytes(conflict->size), conflict->start, info_of(earlier.op).name, earlier.event,

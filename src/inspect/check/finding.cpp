@@ -7,13 +7,9 @@ Related Related::of(std::string role, const Object& object) {
   return {std::move(role), object.kind, object.start, object.size, object.title(), object.born, object.died};
 }
 
-bool Finding::is_like(const Finding& other) const {
-  if (rule != other.rule || site.stack != other.site.stack || site.op != other.site.op ||
-      writes != other.writes || related.size() != other.related.size())
-    return false;
-  // Without stacks there is only the text to tell two places apart. What is left is still one thing a call.
-  if (site.stack == 0 && !is_leak && detail != other.detail) return false;
-  return related.empty() || related.front().born.stack == other.related.front().born.stack;
+Likeness Finding::likeness() const {
+  return {rule,       site.op,        writes,
+          site.stack, related.size(), related.empty() ? 0 : related.front().born.stack};
 }
 
 }  // namespace plat::inspect

@@ -24,6 +24,18 @@ struct Related {
   static Related of(std::string role, const Object& object);
 };
 
+// What two findings that are the same have in common.
+struct Likeness {
+  RuleId rule{};
+  Op op{};
+  bool writes = false;
+  uint32_t stack = 0;  // where it shows
+  size_t related = 0;
+  uint32_t related_stack = 0;  // where the first of them came from
+
+  bool operator==(const Likeness&) const = default;
+};
+
 struct Finding {
   RuleId rule{};
   std::string detail;  // the numbers
@@ -48,8 +60,9 @@ struct Finding {
   rules::Severity severity() const {
     return by_device ? rules::Severity::Warning : rules::get(rule).severity;
   }
-  // What two findings that are the same have in common.
-  bool is_like(const Finding& other) const;
+  Likeness likeness() const;
+  // Without stacks there is only the text to tell two places apart. What is left is still one thing a call.
+  bool is_told_by_text() const { return site.stack == 0 && !is_leak; }
 };
 
 }  // namespace plat::inspect

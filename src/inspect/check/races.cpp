@@ -6,13 +6,16 @@
 namespace plat::inspect {
 
 Races::Touch::Touch(const Access& access)
-    : count(access.position.count),
-      event(access.event.number),
-      time_ns(access.event.time_ns),
-      actor(access.position.actor),
-      thread(access.event.thread),
-      stack(access.event.stack),
-      op(access.event.op) {}
+    : count_low(static_cast<uint32_t>(access.position.count)),
+      event_low(static_cast<uint32_t>(access.event.number)),
+      time_low(static_cast<uint32_t>(access.event.time_ns)),
+      count_high(static_cast<uint8_t>(access.position.count >> 32)),
+      actor(access.position.actor & 0xffffff),
+      event_high(static_cast<uint8_t>(access.event.number >> 32)),
+      thread(access.event.thread & 0xffffff),
+      time_high(static_cast<uint32_t>(access.event.time_ns >> 32) & 0xffffff),
+      operation(static_cast<uint8_t>(access.event.op)),
+      stack(access.event.stack) {}
 
 std::optional<Races::Conflict> Races::note(const Access& access, uint64_t since) {
   std::optional<Conflict> found;
@@ -30,70 +33,55 @@ std::optional<Races::Conflict> Races::note(const Access& access, uint64_t since)
 void Races::note_part(const Access& access, uint64_t since, const Object& holder, uint64_t offset,
                       uint64_t start, uint64_t size, std::optional<Conflict>& found) {
   const uint64_t end = offset + size;
-  bool writes = true;  // whether what it is compared with does
-  const auto compare = [&](uint64_t first, uint64_t last, const Touch& earlier) {
-    if (!found && !is_after(access, since, earlier))
-      found =
-          Conflict{earlier.site(), streams_[earlier.actor], writes, start + (first - offset), last - first};
+  const auto tell = [&](uint64_t first, uint64_t last, const Touch& earlier, bool writes) {
+    found = Conflict{earlier.site(), streams_[earlier.actor], writes, start + (first - offset), last - first};
+  };
+  const auto compare_write = [&](uint64_t first, uint64_t last, const Touch& earlier) {
+    if (!found && !is_after(access, since, earlier)) tell(first, last, earlier, true);
+  };
+  const auto compare_read = [&](uint64_t first, uint64_t last, const Touch& earlier) {
+    if (found && (found->earlier_writes || found->earlier.event >= earlier.event())) return;
+    if (!is_after(access, since, earlier)) tell(first, last, earlier, false);
   };
   if (!access.asynchronous) {
     const auto known = books_.find(holder.serial);
     if (known == books_.end()) return;
-    known->second.writes.for_each(offset, end, compare);
-    writes = false;
-    if (access.write)
-      for (const Reads& reads : known->second.reads) reads.ranges.for_each(offset, end, compare);
+    const Book& book = known->second;
+    book.writes.for_each(offset, end, compare_write);
+    if (!access.write) return;
+    book.reads.for_each(offset, end, compare_read);
     return;
   }
-  // What it is compared with and what it takes the place of are the same: one look-up serves both.
-  Book& book = books_[holder.serial];
+  Book& book = book_of(holder);
   if (access.write) {
-    book.writes.assign(offset, end, Touch(access), compare);
-    writes = false;
-    for (Reads& reads : book.reads) reads.ranges.erase(offset, end, compare);
+    // What it is compared with and what it takes the place of are the same: one look-up serves both.
+    book.writes.assign(offset, end, Touch(access), compare_write);
+    book.reads.erase(offset, end, compare_read);
   } else {
-    book.writes.for_each(offset, end, compare);
-    drop_reads_before(book, access, offset, end);
-    book.reads_of(access.position).ranges.assign(offset, end, Touch(access));
+    book.writes.for_each(offset, end, compare_write);
+    book.reads.assign(access.actor, offset, end, Touch(access));
   }
   if (book.size() > book.look_after) drop_what_is_over(book);
 }
 
+Races::Book& Races::book_of(const Object& holder) {
+  if (last_.second == nullptr || last_.first != holder.serial)
+    last_ = {holder.serial, &books_[holder.serial]};
+  return *last_.second;
+}
+
 bool Races::is_after(const Access& access, uint64_t since, const Touch& earlier) const {
-  if (earlier.event < since) return true;
+  if (earlier.event() < since) return true;
   if (model_.order().is_before(earlier.position(), access.actor)) return true;
   // Of what was queued behind a host function nobody can say whether it waits for the function.
   const uint64_t launched = model_.launch_of_work(access.event.thread);
-  return launched != 0 && earlier.event > launched;
-}
-
-// Who comes after this read comes after them too.
-void Races::drop_reads_before(Book& book, const Access& access, uint64_t offset, uint64_t end) const {
-  std::vector<std::pair<uint64_t, uint64_t>> before;
-  for (Reads& reads : book.reads) {
-    if (reads.actor == access.actor || !reads.ranges.meets(offset, end) ||
-        !model_.order().is_before({reads.actor, reads.oldest}, access.actor))
-      continue;
-    before.clear();
-    reads.ranges.for_each(offset, end, [&](uint64_t first, uint64_t last, const Touch& read) {
-      if (model_.order().is_before(read.position(), access.actor)) before.emplace_back(first, last);
-    });
-    for (const auto& [first, last] : before) reads.ranges.erase(first, last);
-  }
+  return launched != 0 && earlier.event() > launched;
 }
 
 template <class Drop>
 void Races::Book::erase_if(Drop&& drop) {
   writes.erase_if(drop);
-  for (Reads& one : reads) {
-    one.oldest = ~uint64_t{0};
-    one.ranges.erase_if([&](const Touch& touch) {
-      if (drop(touch)) return true;
-      one.oldest = std::min(one.oldest, touch.count);
-      return false;
-    });
-  }
-  std::erase_if(reads, [](const Reads& one) { return one.ranges.size() == 0; });
+  reads.erase_if(drop);
 }
 
 void Races::drop_what_is_over(Book& book) const {
@@ -105,28 +93,16 @@ void Races::drop_what_is_over(Book& book) const {
 void Races::drop_older_half(Book& book) {
   std::vector<uint64_t> events;
   book.erase_if([&](const Touch& touch) {
-    events.push_back(touch.event);
+    events.push_back(touch.event());
     return false;
   });
   const auto middle = events.begin() + static_cast<ptrdiff_t>(events.size() / 2);
   std::nth_element(events.begin(), middle, events.end());
-  book.erase_if([&](const Touch& touch) { return touch.event <= *middle; });
-}
-
-Races::Reads& Races::Book::reads_of(const Position& position) {
-  for (Reads& one : reads)
-    if (one.actor == position.actor) return one;
-  reads.push_back({position.actor, position.count, {}});
-  return reads.back();
-}
-
-size_t Races::Book::size() const {
-  size_t ranges = writes.size();
-  for (const Reads& one : reads) ranges += one.ranges.size();
-  return ranges;
+  book.erase_if([&](const Touch& touch) { return touch.event() <= *middle; });
 }
 
 void Races::forget(const Object& object) {
+  last_ = {};
   if (object.kind != Kind::Mapping) {
     if (object.mappings == 0) books_.erase(object.serial);
     return;

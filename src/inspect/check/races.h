@@ -5,16 +5,16 @@
 // what the host does itself is over when its call returns, so whatever comes later comes after it. What the
 // host has waited for can race with nothing that comes later, and is dropped when a map grows.
 //
-// Reads are kept by who reads: a stream's read takes the place of its own earlier ones, in one piece, however
-// the reads of other streams lie. In one map for all, many streams that read the same memory would cut it
-// into pieces, and each piece would have all of them.
+// Of several reads that a write races with, the last one is told.
 #pragma once
 
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "inspect/model/model.h"
+#include "inspect/model/range_lanes.h"
 #include "inspect/model/range_table.h"
 
 namespace plat::inspect {
@@ -46,43 +46,44 @@ class Races {
   size_t size() const;
 
  private:
-  // One access, as it is remembered: a Position and a Site, packed.
+  // One access, as it is remembered: a Position and a Site, packed, because there may be many. No trace has a
+  // million million events, or lasts for years; threads have numbers of the system's, which are below 2^22.
   struct Touch {
-    uint64_t count, event, time_ns;
-    uint32_t actor, thread, stack;
-    Op op;
+    uint32_t count_low, event_low, time_low;
+    uint32_t count_high : 8, actor : 24;
+    uint32_t event_high : 8, thread : 24;
+    uint32_t time_high : 24, operation : 8;
+    uint32_t stack;
 
     explicit Touch(const Access& access);
     Touch() = default;
-    Position position() const { return {actor, count}; }
-    Site site() const { return {event, time_ns, thread, stack, op}; }
-  };
-  struct Reads {
-    uint32_t actor;
-    uint64_t oldest;  // none of them has a lower count
-    RangeTable<Touch> ranges;
+    uint64_t count() const { return uint64_t{count_high} << 32 | count_low; }
+    uint64_t event() const { return uint64_t{event_high} << 32 | event_low; }
+    uint64_t time_ns() const { return uint64_t{time_high} << 32 | time_low; }
+    Position position() const { return {actor, count()}; }
+    Site site() const { return {event(), time_ns(), thread, stack, static_cast<Op>(operation)}; }
   };
   struct Book {
     RangeTable<Touch> writes;
-    std::vector<Reads> reads;        // since the write
+    RangeLanes<Touch> reads;         // since the write, by actor
     size_t look_after = kLookAfter;  // when to look for what is over
 
-    size_t size() const;
-    Reads& reads_of(const Position& position);
+    size_t size() const { return writes.size() + reads.size(); }
     template <class Drop>
     void erase_if(Drop&& drop);
   };
 
+  Book& book_of(const Object& holder);
   void note_part(const Access& access, uint64_t since, const Object& holder, uint64_t offset, uint64_t start,
                  uint64_t size, std::optional<Conflict>& found);
   // Whether the access comes after the earlier one, or nobody can say.
   bool is_after(const Access& access, uint64_t since, const Touch& earlier) const;
-  void drop_reads_before(Book& book, const Access& access, uint64_t offset, uint64_t end) const;
   void drop_what_is_over(Book& book) const;
   static void drop_older_half(Book& book);
 
   const Model& model_;
   std::unordered_map<uint64_t, Book> books_;  // by the serial number of the block or physical handle
+  std::pair<uint64_t, Book*> last_{};         // the one that was used last: so is the next as a rule
   // By actor. One that a new stream goes on with has nothing left that could race.
   std::vector<uint64_t> streams_;
 };
