@@ -78,7 +78,7 @@ void TraceWriter::event(Op op, const When& when, std::initializer_list<uint64_t>
   make_room(2 * kEventMost);
   if (when.thread != thread_) begin_thread(when.thread);
   put_byte(static_cast<uint8_t>(op));
-  put_byte(when.stack != 0 ? kHasStack : 0);
+  put_byte(static_cast<uint8_t>((when.stack != 0 ? kHasStack : 0) | (when.begins ? kBegins : 0)));
   const uint64_t now = std::max(when.time_ns, last_ticks_);
   put(now - last_ticks_);
   last_ticks_ = now;

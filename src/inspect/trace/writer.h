@@ -19,6 +19,7 @@ class TraceWriter {
     uint64_t time_ns = 0;
     uint32_t thread = 0;
     uint32_t stack = 0;
+    bool begins = false;  // the call has only begun
   };
   void event(Op op, const When& when, std::initializer_list<uint64_t> words, std::string_view text = {});
   void stack(uint32_t number, const std::vector<uint64_t>& frames);
