@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -67,6 +68,30 @@ std::string rest_of(size_t count, size_t rows) {
   return count > rows ? fmt::format("  ... and {} more (--rows)\n", count - rows) : "";
 }
 
+const char* title_of(inspect::Group group, bool live) {
+  switch (group) {
+    case inspect::Group::Device:
+      return live ? "Who holds it now" : "Who held it at the peak";
+    case inspect::Group::Pools:
+      return live ? "What pools have handed out" : "What pools had handed out then";
+    case inspect::Group::Host:
+      return live ? "Host memory" : "Host memory then";
+    case inspect::Group::Other:
+      return live ? "Managed memory, and that of other processes"
+                  : "Managed memory then, and that of other processes";
+    case inspect::Group::Addresses:
+      break;
+  }
+  return live ? "Addresses" : "Addresses then";
+}
+
+std::vector<inspect::Owner> owners_of(const std::vector<inspect::Owner>& all, inspect::Group group) {
+  std::vector<inspect::Owner> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+               [&](const inspect::Owner& owner) { return owner.group == group; });
+  return some;
+}
+
 void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t rows) {
   for (size_t i = 0; i < all.size() && i < rows; ++i) {
     const inspect::Holes& holes = all[i];
@@ -80,10 +105,15 @@ void add_holes(std::string& text, const std::vector<inspect::Holes>& all, size_t
 }
 
 Json to_json(const inspect::Owner& owner, inspect::Symbols& symbols) {
-  return {{"kind", name_of(owner.kind)},    {"owner", owner.name},
-          {"live_count", owner.live_count}, {"live_bytes", owner.live_bytes},
-          {"allocations", owner.births},    {"allocated_bytes", owner.born_bytes},
-          {"temporary", owner.temporary},   {"site", inspect::to_json(owner.site, symbols)}};
+  return {{"kind", name_of(owner.kind)},
+          {"group", name_of(owner.group)},
+          {"owner", owner.name},
+          {"live_count", owner.live_count},
+          {"live_bytes", owner.live_bytes},
+          {"allocations", owner.births},
+          {"allocated_bytes", owner.born_bytes},
+          {"temporary", owner.temporary},
+          {"site", inspect::to_json(owner.site, symbols)}};
 }
 
 Json to_json(const std::vector<inspect::Holes>& all) {
@@ -114,8 +144,6 @@ Json to_json(const inspect::GrowthLine& line, inspect::Symbols& symbols) {
           {"site", to_json(line.series.site, symbols)}};
 }
 
-// Addresses as text, because readers of JSON keep only 53 bits of a number; pieces by their distance from the
-// start of the map, those of blocks by the address itself.
 }  // namespace
 
 std::string report_text(const inspect::Report& report, inspect::Symbols& symbols, const ReportView& view) {
@@ -147,14 +175,18 @@ std::string report_text(const inspect::Report& report, inspect::Symbols& symbols
                         format_bytes(totals.peak_bytes));
   }
   const auto& holders = view.live ? report.at_end : report.at_peak;
-  text += view.live ? "\nWho holds it now\n" : "\nWho held it at the peak\n";
-  for (size_t i = 0; i < holders.size() && i < view.rows; ++i) {
-    const inspect::Owner& owner = holders[i];
-    text += fmt::format("  {:>10} in {} {}\n", format_bytes(owner.live_bytes), owner.live_count,
-                        title_of(owner, owner.live_count));
-    add_stack(text, symbols, owner.site, view.frames);
+  for (size_t number = 0; number < inspect::kGroups; ++number) {
+    const auto group = static_cast<inspect::Group>(number);
+    const auto some = owners_of(holders, group);
+    if (some.empty() && group != inspect::Group::Device) continue;
+    text += fmt::format("\n{}\n", title_of(group, view.live));
+    for (size_t i = 0; i < some.size() && i < view.rows; ++i) {
+      text += fmt::format("  {:>10} in {} {}\n", format_bytes(some[i].live_bytes), some[i].live_count,
+                          title_of(some[i], some[i].live_count));
+      add_stack(text, symbols, some[i].site, view.frames);
+    }
+    text += some.empty() ? "  nobody\n" : rest_of(some.size(), view.rows);
   }
-  text += holders.empty() ? "  nobody\n" : rest_of(holders.size(), view.rows);
   text += "\nWhat came most often\n";
   for (size_t i = 0; i < report.owners.size() && i < view.rows; ++i) {
     const inspect::Owner& owner = report.owners[i];
@@ -222,8 +254,16 @@ Json report_json(const inspect::Report& report, inspect::Symbols& symbols, const
     for (size_t i = 0; i < owners.size() && i < view.rows; ++i) rows.push_back(to_json(owners[i], symbols));
     return rows;
   };
-  if (!view.live) json["at_peak"] = list(report.at_peak);
-  json["at_end"] = list(report.at_end);
+  // So many rows of each group, so that none hides another.
+  const auto grouped = [&](const std::vector<inspect::Owner>& owners) {
+    Json rows = Json::array();
+    for (size_t group = 0; group < inspect::kGroups; ++group)
+      for (Json& row : list(owners_of(owners, static_cast<inspect::Group>(group))))
+        rows.push_back(std::move(row));
+    return rows;
+  };
+  if (!view.live) json["at_peak"] = grouped(report.at_peak);
+  json["at_end"] = grouped(report.at_end);
   json["churn"] = list(report.owners);
   json["fragmentation_at_peak"] = to_json(report.holes_at_peak);
   json["fragmentation_at_end"] = to_json(report.holes_at_end);

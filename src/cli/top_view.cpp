@@ -72,7 +72,7 @@ std::vector<std::string> TopView::lines(const inspect::Report& report, inspect::
   }
   std::vector<inspect::Owner> owners = report.at_end;
   std::stable_sort(owners.begin(), owners.end(), [&](const inspect::Owner& a, const inspect::Owner& b) {
-    if (is_addresses(a.kind) != is_addresses(b.kind)) return is_addresses(b.kind);
+    if (a.group != b.group) return a.group < b.group;
     switch (order) {
       case SortBy::Grown:
         return grown(a) > grown(b);

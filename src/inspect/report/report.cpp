@@ -51,6 +51,7 @@ class Collector final : public Listener {
     Owner& owner = owners_[key_of(object)];
     if (owner.births == 0) {
       owner.kind = object.kind;
+      owner.group = group_of(object);
       owner.name = std::get<1>(key_of(object));
       owner.site = object.born;
     }
@@ -99,6 +100,15 @@ class Collector final : public Listener {
     return takes_device_memory(object.kind) && !object.imported;
   }
 
+  Group group_of(const Object& object) const {
+    if (counts(object)) return Group::Device;
+    if (object.kind == Kind::Region) return Group::Pools;
+    if (is_addresses(object.kind)) return Group::Addresses;
+    const bool of_host =
+        object.kind == Kind::HostBlock || object.kind == Kind::HostRegistration || object.kind == Kind::Mbuf;
+    return of_host ? Group::Host : Group::Other;
+  }
+
   // What is seen only from the end, or from where the trace has come to.
   void sum_up() {
     report_.holes_at_end = holes();
@@ -116,7 +126,7 @@ class Collector final : public Listener {
     for (const auto& [key, owner] : owners_)
       if (owner.live_bytes > 0) list.push_back(owner);
     std::stable_sort(list.begin(), list.end(), [](const Owner& a, const Owner& b) {
-      return std::pair(is_addresses(b.kind), a.live_bytes) > std::pair(is_addresses(a.kind), b.live_bytes);
+      return std::pair(b.group, a.live_bytes) > std::pair(a.group, b.live_bytes);
     });
     return list;
   }
@@ -206,6 +216,12 @@ class Follower final : public LiveReport {
 };
 
 }  // namespace
+
+const char* name_of(Group group) {
+  constexpr std::array<const char*, kGroups> kNames = {"device memory", "blocks of pools", "host memory",
+                                                       "other memory", "addresses"};
+  return kNames[static_cast<size_t>(group)];
+}
 
 std::unique_ptr<LiveReport> LiveReport::open(const Source& source, std::string& problem,
                                              const FrameFilter& filter) {

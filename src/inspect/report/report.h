@@ -17,9 +17,23 @@
 
 namespace plat::inspect {
 
+// Whose bytes are counted together. What pools hand out lies in memory that somebody holds, and addresses are
+// no memory: added up with it, they would count twice, or count what is not there.
+enum class Group : uint8_t {
+  Device,     // the memory that the peak is about
+  Pools,      // blocks of pools: parts of the memory above
+  Host,       // memory of the host
+  Other,      // memory of other processes, and managed memory
+  Addresses,  // reservations, mappings and heaps
+};
+inline constexpr size_t kGroups = 5;
+// "device memory"
+const char* name_of(Group group);
+
 // Memory of one kind from one place; for regions the name of the pool says whose.
 struct Owner {
   Kind kind{};
+  Group group{};
   std::string name;
   Site site;  // the first time
   uint64_t live_count = 0, live_bytes = 0;
@@ -65,7 +79,7 @@ struct Report {
   std::array<KindTotals, kKinds> kinds{};
   uint64_t peak_bytes = 0, peak_ns = 0, live_bytes = 0;
   std::vector<std::pair<uint64_t, uint64_t>> timeline;  // time, device memory
-  std::vector<Owner> at_peak;                           // largest first
+  std::vector<Owner> at_peak;                           // group by group, largest first
   std::vector<Owner> at_end;                            // the same of what is left
   std::vector<Owner> owners;                            // most births first
   std::vector<Holes> holes_at_peak, holes_at_end;

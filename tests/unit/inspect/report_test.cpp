@@ -73,6 +73,27 @@ TEST(Report, ListsThoseWhoHaveMemoryBeforeThoseWhoHaveAddresses) {
   EXPECT_EQ(report->at_peak[1].kind, Kind::Reservation);
 }
 
+TEST(Report, DoesNotMixWhatLiesInEachOther) {
+  ChunkBytes chunk;
+  chunk.thread(1)
+      .event(Op::aclrtMallocHost, 1, {zigzag(0x100000), 0x8000})
+      .event(Op::aclrtMalloc, 1, {zigzag(0x10000), 0x2000, 0})
+      .event(Op::mstxMemHeapRegister, 1, {0, 1, 0, zigzag(0), 0x40000000, 0, 0})
+      .event(Op::mstxMemRegionsRegister, 1, {0, 1, 2, 0, zigzag(0), 0x1800, 0})
+      .event(Op::aclrtMalloc, 1, {zigzag(0x80000), 0x1000, 0});
+  const auto bytes = trace_of({chunk});
+  std::string problem;
+  const auto report = make_report(source_of_bytes(bytes.data(), bytes.size()), problem);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->peak_bytes, 0x3000u);
+  std::vector<std::pair<Group, uint64_t>> held;
+  for (const Owner& owner : report->at_peak) held.emplace_back(owner.group, owner.live_bytes);
+  EXPECT_EQ(held, (std::vector<std::pair<Group, uint64_t>>{{Group::Device, 0x3000},
+                                                           {Group::Pools, 0x1800},
+                                                           {Group::Host, 0x8000},
+                                                           {Group::Addresses, 0x40000000}}));
+}
+
 TEST(Report, TheHolesOfAHeapAreThoseOfItsMemory) {
   ChunkBytes chunk;
   chunk.thread(1)
