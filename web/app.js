@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: one trace at a time, one axis for all its pictures.
 
-import { Axis } from "./axis.js";
+import { Axis, beginOf } from "./axis.js";
 import { Blocks } from "./blocks.js";
 import { showDetails } from "./details.js";
 import { showDifference } from "./difference.js";
@@ -89,7 +89,7 @@ export class App {
     if (keep) this.axis.grow(process.duration); else this.axis.end = Math.max(process.duration, 1);
     this.tellNumbers();
     if (!keep) {
-      this.axis.from = 0;
+      this.axis.from = this.live || this.ground.isEmpty ? 0 : beginOf(this.ground.series.times[0], this.axis.end);
       this.axis.to = this.axis.end;
       this.axis.moment = this.ground.isEmpty ? 0 : this.ground.series.times[this.ground.peakStep];
     }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time that is shown: one axis for all pictures, moved by wheel, drag, touch and keys.
 
+// Programs take their time before they allocate. Where that is most of a run, what comes after it is shown first.
+export function beginOf(first, end) {
+  const rest = end - first;
+  return first > rest ? first - 0.05 * rest : 0;
+}
+
 export class Axis {
   constructor(end) {
     this.end = Math.max(end, 1);

@@ -2,6 +2,7 @@
 // Random histories: what the picture shows in a column is what a plain list of live blocks gives at that moment.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { beginOf } from "../../web/axis.js";
 import { Ground } from "../../web/ground.js";
 import { Picture } from "../../web/picture.js";
 import { Series } from "../../web/series.js";
@@ -93,4 +94,11 @@ test("lines of the axis are told apart with as few digits as it takes", () => {
   assert.equal(tickText(18.255e6, 1000, 18.26e6), "18.255 ms");
   assert.equal(tickText(10e9, 10e9, 58e9), "10 s");
   assert.equal(tickText(0, 5, 16), "0 ns");
+});
+
+test("a long way to the first block is left out at first, a short one is not", () => {
+  assert.equal(beginOf(380, 400), 379);
+  assert.equal(beginOf(100, 400), 0);
+  assert.equal(beginOf(0, 400), 0);
+  assert.equal(beginOf(400, 400), 400);
 });
