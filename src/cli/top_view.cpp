@@ -55,9 +55,10 @@ std::vector<std::string> TopView::lines(const inspect::Report& report, inspect::
   const auto change_text = [&](uint64_t then) {
     return report.live_bytes == then ? "unchanged" : grown_text(change(report.live_bytes, then));
   };
-  lines.push_back(fmt::format("device memory {} now, peak {}; {} since the last look, {} since the first",
-                              format_bytes(report.live_bytes), format_bytes(report.peak_bytes),
-                              change_text(last_bytes_), change_text(first_bytes_)));
+  lines.push_back(fmt::format("device memory {} now, peak {}", format_bytes(report.live_bytes),
+                              format_bytes(report.peak_bytes)));
+  lines.push_back(fmt::format("  {} since the last look, {} since the first", change_text(last_bytes_),
+                              change_text(first_bytes_)));
   last_bytes_ = report.live_bytes;
   bool titled = false;
   for (const inspect::Holes& heap : report.holes_at_end) {

@@ -131,6 +131,7 @@ def test_a_narrow_terminal_shows_whose_memory_it_is(running):
     screen = terminal.frame("by bytes")
     title = next(i for i, line in enumerate(screen) if line.split()[:4] == ["bytes", "grown", "count", "births"])
     assert re.search(r"  program\.h:\d+ programs", screen[title + 1]), screen
+    assert any(line.rstrip().endswith("since the first") for line in screen), screen
     terminal.press("q")
     assert terminal.end() == 0
 
