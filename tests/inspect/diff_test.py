@@ -26,6 +26,7 @@ def test_what_grew_is_told_by_stack(tmp_path):
     sizes = [abs(row["grown_bytes"]) for row in told["at_peak"]]
     assert sizes == sorted(sizes, reverse=True)
     text = run("report", "--diff", before, after).stdout
+    assert max(map(len, text.splitlines())) < 200, "names are shortened as elsewhere"
     assert "-5.98 MiB" in text and "+24 KiB" in text and "-6 MiB" in text
 
 

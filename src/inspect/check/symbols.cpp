@@ -259,9 +259,8 @@ std::string shortened(const std::string& name, size_t most) {
 }
 
 std::string to_text(const Frame& frame) {
-  constexpr size_t kNameMax = 100;
   const std::string text =
-      frame.function.empty() ? fmt::format("{:#x}", frame.address) : shortened(frame.function, kNameMax);
+      frame.function.empty() ? fmt::format("{:#x}", frame.address) : shortened(frame.function, kFunctionMost);
   if (frame.line != 0) return fmt::format("{} at {}:{}", text, frame.file, frame.line);
   return frame.module.empty() || frame.module == "?" ? text : fmt::format("{} in {}", text, frame.module);
 }

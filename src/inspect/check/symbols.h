@@ -60,6 +60,7 @@ class Symbols {
 
 // A name that goes on for lines, with what is in its brackets left out.
 std::string shortened(const std::string& name, size_t most);
+inline constexpr size_t kFunctionMost = 100;  // letters of a function, where there is room for a line
 
 // "main.cpp:12" or "in libfoo.so"; the whole is "function at place".
 std::string to_text(const Frame& frame);

@@ -21,10 +21,11 @@ void add(std::map<Names, Change>& sums, const History& history, NamedStacks& sta
       for (const uint32_t number : numbers) {
         const NamedFrame& frame = stacks.frame(number);
         names.emplace_back(frame.name, frame.file);
+        const std::string name = shortened(frame.name, kFunctionMost);
         frames.push_back(frame.line > 0
-                             ? fmt::format("{} at {}:{}", frame.name,
+                             ? fmt::format("{} at {}:{}", name,
                                            frame.file.substr(frame.file.find_last_of('/') + 1), frame.line)
-                             : frame.name);
+                             : name);
       }
       Change& change = sums[names];
       change.frames = std::move(frames);
