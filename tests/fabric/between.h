@@ -48,6 +48,9 @@ inline constexpr size_t kBytes = 12_MiB;  // more than a connection has buffers
     EXPECT_TRUE(holds_) << #condition;                                             \
   } while (false)
 
+inline std::string recent() { return aclGetRecentErrMsg(); }
+inline bool cites(const char* rule) { return recent().rfind(std::string(rule) + " ", 0) == 0; }
+
 inline std::vector<uint8_t> noise(size_t size, uint32_t seed) {
   std::vector<uint8_t> bytes(size);
   std::minstd_rand random(seed);
@@ -123,6 +126,22 @@ class Witness {
  private:
   Peer peer_;
 };
+
+inline aclError read_some(const Mapped& far, size_t size = 4096) {
+  std::vector<uint8_t> seen(size);
+  return aclrtMemcpy(seen.data(), size, far.va, size, ACL_MEMCPY_DEVICE_TO_HOST);
+}
+
+// An importer as a process of its own, which says when it has mapped, and then copies until it is killed.
+inline void importer(const Cluster& cluster, Channel& channel) {
+  cluster.join(1);
+  OK(aclrtSetDevice(0));
+  const auto fabric = receive_handle(channel);
+  const Mapped far = import_and_map(fabric);
+  channel.send(far.va != nullptr);
+  const std::vector<uint8_t> bytes(kBytes, 0x77);
+  for (;;) (void)aclrtMemcpy(far.va, kBytes, bytes.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE);
+}
 
 // Runs `body` as a process of server 1 while another of server 0 exports.
 inline void between(const std::function<void(Cluster&, Peer&, const aclrtMemFabricHandle&)>& body) {

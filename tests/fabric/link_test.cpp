@@ -7,9 +7,6 @@
 namespace plat::test {
 namespace {
 
-std::string recent() { return aclGetRecentErrMsg(); }
-bool cites(const char* rule) { return recent().rfind(std::string(rule) + " ", 0) == 0; }
-
 class FabricLink : public testing::Test {
  protected:
   void SetUp() override {
