@@ -32,6 +32,7 @@ Trouble trouble_of(const rpc::Reply& reply, const std::string& who) {
 
 Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, uint32_t server,
                                           const Place& place, uint32_t deadline_ms) {
+  const fabric::Deadline deadline(deadline_ms);
   std::shared_ptr<Peer> peer(new Peer);
   peer->server_ = server;
   peer->place_ = place;
@@ -61,11 +62,13 @@ Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, ui
   rpc::WatchRequest watch;
   watch.set_token(peer->token_);
   line->watch = line->stub->Watch(&line->watching, watch);
-  line->watch->WaitForInitialMetadata();  // from now on it keeps things for us
   peer->line_ = line;
   peer->alive_.store(true, std::memory_order_release);
   peer->watcher_ = std::thread(&Peer::watch, peer.get());
-  return peer;
+  std::unique_lock lock(peer->mutex_);
+  if (peer->changed_.wait_until(lock, deadline.end(), [&] { return peer->is_watched_; })) return peer;
+  lock.unlock();
+  return trouble(Cause::Timeout, "{} did not answer in {} ms", peer->describe(), deadline_ms);
 }
 
 Peer::~Peer() {
@@ -80,6 +83,12 @@ std::shared_ptr<Peer::Line> Peer::line() const {
 
 void Peer::watch() {
   std::shared_ptr<Line> line = this->line();
+  line->watch->WaitForInitialMetadata();
+  {
+    const std::lock_guard lock(mutex_);
+    is_watched_ = true;
+    changed_.notify_all();
+  }
   rpc::WatchReply nothing;
   while (line->watch->Read(&nothing)) heard();
   alive_.store(false, std::memory_order_release);

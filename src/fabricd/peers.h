@@ -89,8 +89,10 @@ class Peer {
   std::string node_;
   uint64_t token_ = 0;
   uint32_t data_port_ = 0;
-  mutable std::mutex mutex_;  // guards the pointer
+  mutable std::mutex mutex_;  // guards the two that follow
   std::shared_ptr<Line> line_;
+  bool is_watched_ = false;  // it has answered: from then on it keeps things for us
+  std::condition_variable changed_;
   std::thread watcher_;
   std::atomic<bool> alive_{false};
   std::atomic<uint64_t> heard_ns_{0};
