@@ -12,6 +12,12 @@
 
 namespace plat::device {
 
+namespace {
+// Taken from the system at once: 64 MiB, so that who wants a page of the same bank waits for some
+// milliseconds only, and the look at what is left is not much older than what is taken.
+constexpr uint32_t kMaxRun = 32;
+}  // namespace
+
 Result<std::unique_ptr<Bank>> Bank::open(const LedgerOptions& options, const Config& config) {
   std::unique_ptr<Bank> bank(new Bank);
   PLAT_ASSIGN(ledger, Ledger::attach(options));
@@ -48,41 +54,59 @@ void Bank::clear(PageId first_page, uint32_t count) {
 Result<BlockId> Bank::allocate(uint64_t page_count, const BlockInfo& info) {
   PLAT_ASSIGN(block, ledger_->allocate(page_count, info));
   if (!commit_eagerly_) return block;
-  Result<> committed;
-  ledger_->for_each_page(block, [&](PageId page) {
-    if (committed) committed = commit(page);
-  });
+  const auto committed = commit(block);
   if (committed) return block;
   ledger_->release(block);
   return forward(committed.error());
 }
 
-Result<> Bank::commit_now(PageId page) {
+Result<> Bank::commit(BlockId block) {
+  PageId first;
+  uint32_t count = 0;
+  Result<> committed;
+  const auto take = [&] {
+    if (count > 0 && committed) committed = commit_run(first, count);
+    count = 0;
+  };
+  ledger_->for_each_page(block, [&](PageId page) {
+    if (is_committed(page)) return;
+    if (count == kMaxRun || first.value + count != page.value) take();
+    if (count++ == 0) first = page;
+  });
+  take();
+  return committed;
+}
+
+// Of pages that lie one behind the other.
+Result<> Bank::commit_run(PageId first, uint32_t count) {
+  const uint64_t size_bytes = uint64_t{count} * core::kPageBytes;
   const os::Headroom room = os::headroom();
-  if (room.available_bytes < core::kPageBytes || room.available_bytes - core::kPageBytes < keep_back_bytes_)
-    return fail(RuleId::OutOfHostMemory, "size",
-                "device {}: {} has {} left, a page takes {} and {} are kept back", id_.value, room.limited_by,
-                format_bytes(room.available_bytes), format_bytes(core::kPageBytes),
+  if (room.available_bytes < size_bytes || room.available_bytes - size_bytes < keep_back_bytes_)
+    return fail(RuleId::OutOfHostMemory, "size", "device {}: {} has {} left, {} are wanted and {} kept back",
+                id_.value, room.limited_by, format_bytes(room.available_bytes), format_bytes(size_bytes),
                 format_bytes(keep_back_bytes_));
+  const auto state_of = [&](uint32_t at) -> auto& {
+    return ledger_->page(PageId(first.value + at)).committed;
+  };
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
-  auto& committed = ledger_->page(page).committed;
-  auto nothing = PageState::Nothing;
-  committed.compare_exchange_strong(nothing, PageState::Taking, std::memory_order_acq_rel);
+  for (uint32_t at = 0; at < count; ++at) {
+    auto nothing = PageState::Nothing;
+    state_of(at).compare_exchange_strong(nothing, PageState::Taking, std::memory_order_acq_rel);
+  }
   crash_point("page-taking");
   // If the program closed our file the number may be another file by now; then the write itself takes the
   // memory.
-  const int error =
-      ledger_->data_fd_is_ours()
-          ? os::commit(ledger_->data_fd(), uint64_t{page.value} * core::kPageBytes, core::kPageBytes)
-          : 0;
+  const int error = ledger_->data_fd_is_ours()
+                        ? os::commit(ledger_->data_fd(), uint64_t{first.value} * core::kPageBytes, size_bytes)
+                        : 0;
   if (error == 0 || error == EOPNOTSUPP) {
     crash_point("page-taken");
-    committed.store(PageState::Taken, std::memory_order_release);
+    for (uint32_t at = 0; at < count; ++at) state_of(at).store(PageState::Taken, std::memory_order_release);
     return {};
   }
-  // Left as it is: another thread or process may be taking the page at this moment.
+  // Left as they are: another thread or process may be taking one of them at this moment.
   return fail(RuleId::OutOfHostMemory, "size", "device {}: the system refused {}: {}", id_.value,
-              format_bytes(core::kPageBytes), std::strerror(error));
+              format_bytes(size_bytes), std::strerror(error));
 }
 
 }  // namespace plat::device

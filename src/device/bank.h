@@ -48,14 +48,16 @@ class Bank {
   Result<> commit(PageId page) {
     if (is_committed(page)) [[likely]]
       return {};
-    return commit_now(page);
+    return commit_run(page, 1);
   }
+  // The same for all pages of a block, with fewer looks at what the machine has left.
+  Result<> commit(BlockId block);
 
   void abandon_in_child() { ledger_->abandon_in_child(); }
 
  private:
   Bank() = default;
-  Result<> commit_now(PageId page);
+  Result<> commit_run(PageId first, uint32_t count);
   void clear(PageId first_page, uint32_t count);
 
   std::unique_ptr<Ledger> ledger_;

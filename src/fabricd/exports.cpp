@@ -81,11 +81,7 @@ Outcome<Exports::Granted> Exports::grant(Guest guest, uint64_t share, uint64_t s
   made.size_bytes = uint64_t{record.page_count} * kPageBytes;
   // Now, while it can still be refused: a write of another server into memory that the machine does not have
   // would end the daemon.
-  Result<> committed;
-  made.bank->ledger().for_each_page(made.block, [&](device::PageId page) {
-    if (committed) committed = made.bank->commit(page);
-  });
-  if (!committed) {
+  if (const auto committed = made.bank->commit(made.block); !committed) {
     end(std::move(made));
     return trouble(Cause::Full, "{}", committed.error().detail);
   }
