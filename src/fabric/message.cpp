@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/message.h"
 
+#include <memory>
+
 namespace plat::fabric {
 
 namespace {
@@ -22,11 +24,12 @@ Received receive(int socket, Request& request, int timeout_ms) {
 }
 
 Received receive(int socket, Reply& reply, std::string& text, int timeout_ms, os::Fd* file) {
-  text.resize(kLongestText);
+  // Not cleared: nearly every reply is without text.
+  const auto room = std::make_unique_for_overwrite<std::byte[]>(kLongestText);
   size_t size = 0;
-  const Received got = os::receive_packet(socket, bytes_of(reply), std::as_writable_bytes(std::span(text)),
-                                          timeout_ms, size, file);
-  text.resize(size < sizeof reply ? 0 : size - sizeof reply);
+  const Received got =
+      os::receive_packet(socket, bytes_of(reply), {room.get(), kLongestText}, timeout_ms, size, file);
+  text.assign(reinterpret_cast<const char*>(room.get()), size < sizeof reply ? 0 : size - sizeof reply);
   return got == Received::Message && size < sizeof reply ? Received::End : got;
 }
 
