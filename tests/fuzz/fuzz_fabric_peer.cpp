@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The listener for other servers: a member of the cluster that lies. It says what it likes in any order and
-// ends; then nothing is held for it, and the next one is served.
+// ends; then nothing is held for it, and the next one is served. All the while another member keeps to the
+// rules, and keeps what it holds. It also keeps the listener awake, which sleeps when it has no guests:
+// whoever says nothing but nonsense for ten seconds is cut off then, in the middle of a call.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
@@ -13,12 +15,72 @@ using fuzz::require;
 
 namespace {
 
+using Stub = rpc::Fabric::Stub;
+
+struct Watched {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReader<rpc::WatchReply>> reader;
+  Watched(Stub& stub, uint64_t token) {
+    rpc::WatchRequest request;
+    request.set_token(token);
+    reader = stub.Watch(&context, request);
+    reader->WaitForInitialMetadata();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() {
+    context.TryCancel();
+    rpc::WatchReply nothing;
+    while (reader->Read(&nothing)) continue;
+    reader->Finish();
+  }
+};
+
+template <class Request, class Reply>
+void call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+          const Request& request, Reply& reply) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  const grpc::Status status = (stub.*method)(&context, request, &reply);
+  if (!status.ok())
+    std::fprintf(stderr, "a call failed: %d %s\n", status.error_code(), status.error_message().c_str());
+  require(status.ok());
+}
+
 struct World : fuzz::Server {
-  Keys own = keys_of(kSelf), theirs = keys_of(kOther);
+  static constexpr uint32_t kHonest = 2;
+
+  Keys own = keys_of(kSelf);
   std::unique_ptr<Listener> listener = open();
-  std::unique_ptr<rpc::Fabric::Stub> stub = connect();
+  std::unique_ptr<Stub> liar = connect(kOther), honest = connect(kHonest);
+  std::unique_ptr<Watched> watched = hold_some();
   uint64_t at_rest_bytes = used_bytes();
 
+  // Of a guest: what it holds, and whether it has connections.
+  bool holds(uint32_t server) {
+    for (const Guests::Seen& guest : guests.seen())
+      if (guest.server == server && (!guest.held.empty() || guest.connections != 0)) return true;
+    return false;
+  }
+
+ private:
+  std::unique_ptr<Watched> hold_some() {
+    rpc::HelloRequest hello;
+    rpc::HelloReply known;
+    hello.set_version(fabricd::kFabricVersion);
+    hello.set_server(kHonest);
+    hello.set_node("honest");
+    call(*honest, &Stub::Hello, hello, known);
+    auto made = std::make_unique<Watched>(*honest, known.token());
+    rpc::ImportRequest import;
+    rpc::ImportReply granted;
+    import.set_token(known.token());
+    import.set_share(exported.share);
+    import.set_secret(exported.key);
+    call(*honest, &Stub::Import, import, granted);
+    require(granted.result().cause() == 0);
+    return made;
+  }
   std::unique_ptr<Listener> open() {
     auto made = Listener::open({"127.0.0.1", 0}, own, guests);
     require(made.has_value());
@@ -30,8 +92,10 @@ struct World : fuzz::Server {
     require(make_keys(keys, server, 10).has_value());
     return *load_keys(keys, server);
   }
-  std::unique_ptr<rpc::Fabric::Stub> connect() const {
+  std::unique_ptr<Stub> connect(uint32_t server) const {
+    const Keys theirs = keys_of(server);
     grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
     arguments.SetSslTargetNameOverride(name_of_server(kSelf));
     const Place place{"127.0.0.1", listener->port()};
     return rpc::Fabric::NewStub(grpc::CreateCustomChannel(
@@ -44,28 +108,9 @@ World& world() {
   return *made;
 }
 
-struct Watched {
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReader<rpc::WatchReply>> reader;
-  ~Watched() {
-    context.TryCancel();
-    rpc::WatchReply nothing;
-    while (reader->Read(&nothing)) continue;
-    reader->Finish();
-  }
-};
-
 struct Said {
   uint64_t token = 0, import = 0, connection = 0;
 };
-
-template <class Request, class Reply>
-void call(grpc::Status (rpc::Fabric::Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
-          const Request& request, Reply& reply) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-  require((world().stub.get()->*method)(&context, request, &reply).ok());
-}
 
 void say(fuzz::Input& input, Said& said, std::vector<std::unique_ptr<Watched>>& watched) {
   const auto what = input.number<uint8_t>();
@@ -82,18 +127,13 @@ void say(fuzz::Input& input, Said& said, std::vector<std::unique_ptr<Watched>>& 
       request.set_node(input.text(input.number<uint8_t>()));
       // Text of the protocol is UTF-8; its library sees to that.
       for (char& c : *request.mutable_node()) c = static_cast<char>(c & 0x7F);
-      call(&rpc::Fabric::Stub::Hello, request, reply);
+      call(*world().liar, &Stub::Hello, request, reply);
       if (reply.result().cause() == 0) said.token = reply.token();
       return;
     }
     case 1: {
       if (watched.size() >= 4) return;
-      rpc::WatchRequest request;
-      request.set_token(some(said.token));
-      auto one = std::make_unique<Watched>();
-      one->reader = world().stub->Watch(&one->context, request);
-      one->reader->WaitForInitialMetadata();
-      watched.push_back(std::move(one));
+      watched.push_back(std::make_unique<Watched>(*world().liar, some(said.token)));
       return;
     }
     case 2:
@@ -103,7 +143,7 @@ void say(fuzz::Input& input, Said& said, std::vector<std::unique_ptr<Watched>>& 
       request.set_token(some(said.token));
       request.set_share(some(world().exported.share));
       request.set_secret(some(world().exported.key));
-      call(&rpc::Fabric::Stub::Import, request, reply);
+      call(*world().liar, &Stub::Import, request, reply);
       if (reply.result().cause() == 0) said.import = reply.import();
       require(reply.result().cause() != 0 || reply.size_bytes() == uint64_t{4} << 20);
       return;
@@ -113,14 +153,14 @@ void say(fuzz::Input& input, Said& said, std::vector<std::unique_ptr<Watched>>& 
       rpc::Reply reply;
       request.set_token(some(said.token));
       request.set_import(some(said.import));
-      call(&rpc::Fabric::Stub::Release, request, reply);
+      call(*world().liar, &Stub::Release, request, reply);
       return;
     }
     case 5: {
       rpc::OpenDataRequest request;
       rpc::OpenDataReply reply;
       request.set_token(some(said.token));
-      call(&rpc::Fabric::Stub::OpenData, request, reply);
+      call(*world().liar, &Stub::OpenData, request, reply);
       if (reply.result().cause() == 0) said.connection = reply.connection();
       return;
     }
@@ -129,7 +169,7 @@ void say(fuzz::Input& input, Said& said, std::vector<std::unique_ptr<Watched>>& 
       rpc::Reply reply;
       request.set_token(some(said.token));
       request.set_connection(some(said.connection));
-      call(&rpc::Fabric::Stub::CutData, request, reply);
+      call(*world().liar, &Stub::CutData, request, reply);
       return;
     }
     default:
@@ -147,13 +187,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   watched.clear();
   // The end of a watch is heard of a moment later.
   const uint64_t end_ns = os::monotonic_nanoseconds() + uint64_t{60} * 1000000000;
-  const auto holds = [] {
-    for (const Guests::Seen& guest : world().guests.seen())
-      if (!guest.held.empty() || guest.connections != 0) return true;
-    return false;
-  };
-  while (holds() && os::monotonic_nanoseconds() < end_ns) os::sleep_microseconds(100);
-  require(!holds());
+  while (world().holds(World::kOther) && os::monotonic_nanoseconds() < end_ns) os::sleep_microseconds(100);
+  require(!world().holds(World::kOther));
+  require(world().holds(World::kHonest));
   require(world().used_bytes() == world().at_rest_bytes);
   return 0;
 }
