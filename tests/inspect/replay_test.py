@@ -94,6 +94,31 @@ def test_a_pickle_that_cannot_be_read_has_a_reason(tmp_path):
         assert done.returncode == 2 and reason in done.stderr, done.stderr
 
 
+def test_a_pickle_takes_no_more_than_its_bytes_can_hold(tmp_path):
+    """Lists that are named again and again: 400 million entries in 100 KB."""
+    many = 20_000
+    histories = {"device_traces": [[{"action": "alloc", "addr": 4096, "size": 512}] * many] * many}
+    segments = {"segments": [{"address": 4096, "total_size": 512, "blocks": [{"size": 1, "state": "active_allocated"}] * many}] * many}
+    path = tmp_path / "snapshot.pickle"
+    for snapshot in histories, segments:
+        path.write_bytes(pickle.dumps(snapshot))
+        assert path.stat().st_size < 200_000
+        done = run("replay", path)
+        assert done.returncode == 2 and "the same list at two places" in done.stderr, done.stderr
+
+
+def test_a_long_name_that_all_blocks_have_is_not_kept_for_each(tmp_path):
+    if os.environ.get("PLAT_SANITIZE"):
+        pytest.skip("a sanitizer needs the addresses")
+    name, room = "n" * 100_000, 512 * MIB
+    entries = [{"action": "alloc", "addr": 4096 * i, "size": 512, "user_metadata": name} for i in range(1, 20_000)]
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps({"device_traces": [entries]}))
+    done = subprocess.run([PLAT, "replay", path], capture_output=True, text=True, timeout=300,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_pickle_that_is_too_large_says_so(tmp_path):
     if os.environ.get("PLAT_SANITIZE"):
         pytest.skip("a sanitizer needs the addresses")

@@ -4,6 +4,7 @@
 // backwards.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "inspect/import/imported.h"
 #include "inspect/import/plain.h"
@@ -13,6 +14,7 @@ namespace plat::inspect {
 namespace {
 
 constexpr const char* kPool = "PyTorch";
+constexpr size_t kOwnerMax = 500;  // bytes of a name that every block keeps for itself
 
 // Pieces of what was taken from the device, by address; ranges are mapped and unmapped in other pieces than
 // they came.
@@ -58,8 +60,8 @@ class SnapshotImporter {
     const Value* const segments = root.find("segments");
     if (traces == nullptr && segments == nullptr)
       return why = "is no memory snapshot: it has neither device_traces nor segments", std::nullopt;
-    if (segments != nullptr) note_end(*segments);
-    if (traces != nullptr) gather(*traces);
+    if ((segments != nullptr && !note_end(*segments)) || (traces != nullptr && !gather(*traces)))
+      return why = "is damaged: it has the same list at two places", std::nullopt;
     go_back();
     const uint64_t start = entries_.empty() ? 0 : entries_.front().time_ns;
     for (const auto& [device, pieces] : pieces_)
@@ -90,7 +92,7 @@ class SnapshotImporter {
             value.number_of("size"),
             value.number_of("stream"),
             kPool,
-            value.text_of("user_metadata")};
+            value.text_of("user_metadata").substr(0, kOwnerMax)};
   }
 
   // Lists of frames are shared: each is looked at once.
@@ -106,13 +108,18 @@ class SnapshotImporter {
     return found->second = importer_.stack_of(frames);
   }
 
-  void note_end(const Value& segments) {
+  // A pickle can name a list again, and so hold far more than it has bytes.
+  bool is_new(const Value& list) { return list.items.empty() || lists_.insert(&list).second; }
+
+  // False if a list comes twice; so does the next one.
+  bool note_end(const Value& segments) {
     for (const Value* const segment : segments.items) {
       const auto device = static_cast<int32_t>(segment->number_of("device"));
       const uint64_t start = segment->number_of("address");
       if (segment->number_of("total_size") != 0) pieces_[device][start] = segment->number_of("total_size");
       const Value* const blocks = segment->find("blocks");
       if (blocks == nullptr) continue;
+      if (!is_new(*blocks)) return false;
       uint64_t at = start;  // they lie one behind the other
       for (const Value* const block : blocks->items) {
         if (block->find("address") != nullptr) at = block->number_of("address");
@@ -124,12 +131,14 @@ class SnapshotImporter {
         at += block->number_of("size");
       }
     }
+    return true;
   }
 
-  void gather(const Value& traces) {
+  bool gather(const Value& traces) {
     bool has_times = true;
     for (size_t device = 0; device < traces.items.size(); ++device) {
       uint64_t count = 0;
+      if (!is_new(*traces.items[device])) return false;
       for (const Value* const entry : traces.items[device]->items) {
         if (entry->find("action") == nullptr) continue;
         const Value* const time = entry->find("time_us");
@@ -143,6 +152,7 @@ class SnapshotImporter {
       for (size_t i = 0; i < entries_.size(); ++i) entries_[i].time_ns = (i + 1) * 1000;
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.time_ns < b.time_ns; });
+    return true;
   }
 
   // From what is there at the end to what was there at the beginning.
@@ -199,6 +209,7 @@ class SnapshotImporter {
   std::map<std::pair<int32_t, uint64_t>, Block> blocks_;
   std::vector<Entry> entries_;
   std::unordered_map<const Value*, uint32_t> stacks_;
+  std::unordered_set<const Value*> lists_;  // that were read
 };
 
 }  // namespace
