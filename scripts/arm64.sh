@@ -32,7 +32,7 @@ if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
   echo "$packages" >"$root.packages"
 fi
 # What the tests of the preset need; the Python modules, fuzzers and models are not among it.
-targets=(plat example_seven_steps tests/rules/all tests/process/all inspect_foreign inspect_foreign_hook inspect_programs)
+targets=(plat example_seven_steps tests/rules/all tests/process/all inspect_foreign inspect_foreign_hook inspect_programs acl_rt)
 for folder in tests/unit/*/; do targets+=("${folder}all"); done
 scripts/build.sh arm64 "${targets[@]}"
 
