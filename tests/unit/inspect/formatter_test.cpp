@@ -22,6 +22,18 @@ Json finding_at(const std::string& file) {
           {"objects", Json::array()}};
 }
 
+// A finding is shown in a terminal, on a page, in a notebook and by CI: what stands where is another matter
+// each time.
+TEST(Rules, OfFindingsDoNotSayWhereOnTheScreenSomethingIs) {
+  for (const rules::Rule& rule : rules::all()) {
+    if (!rule.is_finding()) continue;
+    for (const std::string text : {rule.sentence, rule.cause, rule.fix}) {
+      EXPECT_EQ(text.find("below"), std::string::npos) << rule.name << ": " << text;
+      EXPECT_EQ(text.find("above"), std::string::npos) << rule.name << ": " << text;
+    }
+  }
+}
+
 TEST(Junit, NamesStayTheSameAndNoByteBreaksTheDocument) {
   const std::string text = to_junit({finding_at("/src/a.cpp")}, "./t --x \"1\"");
   EXPECT_NE(text.find("name=\"INSP-Access-freed at /src/a.cpp:7\""), std::string::npos) << text;
