@@ -22,21 +22,20 @@ class RangeBins {
 
   void insert(Block* blocks, uint32_t id) { insert(blocks, id, bin_of(blocks[id].size)); }
   void remove(Block* blocks, uint32_t id) { unlink(blocks, id, bin_of(blocks[id].size)); }
-  void unlink(Block* blocks, uint32_t id, uint32_t bin) {
+  [[gnu::always_inline]] void unlink(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t next = blocks[id].free_next;
     const uint32_t prev = blocks[id].free_prev;
     blocks[next].free_prev = prev;
     blocks[prev].free_next = next;
-    const uint32_t head = choose(prev == kListEnd, next, heads_[bin]);
-    heads_[bin] = head;
+    heads_[bin] = choose(prev == kListEnd, next, heads_[bin]);
     const uint32_t level = bin >> kStepBits;
-    const uint32_t steps = second_[level] & ~(uint32_t{head == kListEnd} << (bin & (kSteps - 1)));
+    const uint32_t steps = second_[level] & ~(uint32_t{(prev | next) == kListEnd} << (bin & (kSteps - 1)));
     second_[level] = steps;
     first_ &= ~(uint32_t{steps == 0} << level);
   }
 
   // The range has another size than when it was filed in `bin`.
-  void refile(Block* blocks, uint32_t id, uint32_t bin) {
+  [[gnu::always_inline]] void refile(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t now = bin_of(blocks[id].size);
     if (now == bin) return;
     unlink(blocks, id, bin);
@@ -122,7 +121,7 @@ class RangeBins {
     }
     return best;
   }
-  void insert(Block* blocks, uint32_t id, uint32_t bin) {
+  [[gnu::always_inline]] void insert(Block* blocks, uint32_t id, uint32_t bin) {
     const uint32_t head = heads_[bin];
     blocks[id].free_prev = kListEnd;
     blocks[id].free_next = head;
@@ -131,7 +130,8 @@ class RangeBins {
     first_ |= 1u << (bin >> kStepBits);
     second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
   }
-  uint32_t next_used(uint32_t bin) const {
+  // The first bin from `bin` on that holds anything.
+  [[gnu::always_inline]] uint32_t next_used(uint32_t bin) const {
     uint32_t level = bin >> kStepBits;
     if (level >= kLevels) return kNoBin;
     const uint32_t steps = second_[level] & (~0u << (bin & (kSteps - 1)));

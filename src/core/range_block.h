@@ -36,8 +36,15 @@ struct Block {
   uint32_t free_next;
   uint32_t batch;  // while free: the batch of frees on its stream that it belongs to
   BlockState state;
+  uint8_t unused = 0;
   uint16_t domain;  // while free: whose ordered work may still touch it; 0 = nobody's
 
+  void set_idle() {
+    batch = 0;
+    state = BlockState::kFree;
+    unused = 0;
+    domain = 0;
+  }
   bool is_idle() const { return state == BlockState::kFree && domain == 0; }
 };
 static_assert(sizeof(Block) == 32, "a million blocks must stay within one percent of what they manage");
@@ -63,11 +70,14 @@ class BlockTable {
     if (!has_room()) grow();
   }
   bool has_room() const { return capacity_ - used_ >= kMostOfOneCall; }
+  // Whether the next create() is sure to find a record.
+  bool has_one() const { return recycled_ != kNoBlock || used_ < capacity_; }
   uint32_t create() {
-    assert(recycled_ != kNoBlock || used_ < capacity_);
+    assert(has_one());
     ++count_;
     const uint32_t id = recycled_;
-    if (id == kNoBlock) return used_++;
+    if (id == kNoBlock) [[unlikely]]
+      return used_++;
     recycled_ = records_[id].next;
     return id;
   }

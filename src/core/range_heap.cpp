@@ -18,9 +18,9 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
   blocks_.make_room();
   const uint32_t id = blocks_.create();
   const uint32_t fence = blocks_.create();
-  blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0};
+  blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0, 0};
   const uint32_t end = page_ceil(start + space);
-  blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0};
+  blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0, 0};
   if (last_ != kNoBlock)
     blocks_[last_].next = id;
   else
@@ -73,6 +73,17 @@ void RangeHeap::remove_free(uint32_t id) {
   domain.bins.remove(blocks_.records(), id);
   domain.granules -= block.size;
   if (block.domain == 0) count_movable(0 - whole_pages(block.start, block.size));
+}
+
+void RangeHeap::count_again() const {
+  uint32_t pages = 0;
+  // Bins come in falling order, and one of them begins with the size of a page.
+  idle_.bins.walk_down(blocks_.records(), [&](uint32_t id) {
+    pages += whole_pages(blocks_[id].start, blocks_[id].size);
+    return blocks_[id].size >= page_;
+  });
+  movable_pages_.store(pages, std::memory_order_relaxed);
+  must_count_ = false;
 }
 
 void RangeHeap::insert_hole(uint32_t id) {

@@ -69,7 +69,7 @@ class RangeHeap {
   uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain);
   void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
   // allocate(size, 1, 0) and release(id), which most programs do and nothing else, in few instructions:
-  // range_heap_idle.h has them, in line.
+  // range_heap_idle.h has them, in line. They leave counting movable pages to who wants to know.
   uint32_t allocate_idle(uint32_t size);
   void release_idle(uint32_t id);
 
@@ -99,8 +99,14 @@ class RangeHeap {
   // is nobody. Returns how many ranges changed hands.
   uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to = 0, uint32_t to_batch = 0);
 
-  // May be read without the owner's lock, for an estimate.
-  uint32_t movable_pages() const { return movable_pages_.load(std::memory_order_relaxed); }
+  // Pages that lie wholly inside free ranges of nobody.
+  uint32_t movable_pages() const {
+    if (must_count_) count_again();
+    return noted_movable_pages();
+  }
+  // The same as of the last time that anybody counted: right as long as nobody takes the short ways above,
+  // which do not. May be read without the owner's lock.
+  uint32_t noted_movable_pages() const { return movable_pages_.load(std::memory_order_relaxed); }
   uint32_t mapped_pages() const { return mapped_pages_; }
   uint64_t free_granules(uint16_t domain) const {
     return domain == 0 ? idle_.granules : domain < domains_.size() ? domains_[domain]->granules : 0;
@@ -129,8 +135,9 @@ class RangeHeap {
   }
   // Differences may be negative: they wrap around, and the sum is right again.
   void count_movable(uint32_t pages) {
-    movable_pages_.store(movable_pages() + pages, std::memory_order_relaxed);
+    movable_pages_.store(noted_movable_pages() + pages, std::memory_order_relaxed);
   }
+  void count_again() const;
   Domain& domain_at(uint16_t domain) { return domain == 0 ? idle_ : *domains_[domain]; }
   void add_domain(uint16_t domain);
   void insert_free(uint32_t id);
@@ -178,7 +185,8 @@ class RangeHeap {
   uint32_t first_ = kNoBlock;
   uint32_t last_ = kNoBlock;   // the fence at the end
   uint32_t holes_ = kNoBlock;  // list of holes through free_prev / free_next
-  std::atomic<uint32_t> movable_pages_{0};
+  mutable std::atomic<uint32_t> movable_pages_{0};
+  mutable bool must_count_ = false;  // since the last count, a short way was taken
   uint32_t mapped_pages_ = 0;
 };
 

@@ -8,19 +8,17 @@
 namespace plat::core {
 
 [[gnu::always_inline]] inline uint32_t RangeHeap::allocate_idle(uint32_t size) {
-  if (!blocks_.has_room()) [[unlikely]]
-    return allocate(size, 1, 0);
   Block* const blocks = blocks_.records();
   RangeBins& bins = idle_.bins;
   const RangeBins::Found found = bins.look(blocks, size, kOwnLooks, kNextLooks);
   const uint32_t id = found.id;
-  if (id == kNoBlock) [[unlikely]]
+  if (id == kNoBlock || !blocks_.has_one()) [[unlikely]]
     return allocate(size, 1, 0);
   Block& block = blocks[id];
   const uint32_t start = block.start;
   const uint32_t rest = block.size - size;
   idle_.granules -= size;
-  count_movable(whole_pages(start + size, rest) - whole_pages(start, size + rest));
+  must_count_ = true;
   if (rest == 0) {
     bins.unlink(blocks, id, found.bin);
     block.state = BlockState::kLive;
@@ -33,9 +31,7 @@ namespace plat::core {
   high.size = rest;
   high.prev = id;
   high.next = next;
-  high.batch = 0;
-  high.state = BlockState::kFree;
-  high.domain = 0;
+  high.set_idle();
   blocks[next].prev = upper;
   block.next = upper;
   block.size = size;
@@ -54,16 +50,14 @@ namespace plat::core {
   uint32_t size = block.size;
   idle_.granules += size;
   Block& after = blocks[next];
-  uint32_t separate = 0;  // whole pages that its neighbours have by themselves
+  must_count_ = true;
   if (prev != kNoBlock && blocks[prev].is_idle()) {
     Block& before = blocks[prev];
     const uint32_t bin = RangeBins::bin_of(before.size);
-    separate = whole_pages(before.start, before.size);
     size += before.size;
     blocks_.recycle(id);
     uint32_t beyond = next;
     if (after.is_idle()) {
-      separate += whole_pages(after.start, after.size);
       bins.unlink(blocks, next, RangeBins::bin_of(after.size));
       size += after.size;
       beyond = after.next;
@@ -73,14 +67,10 @@ namespace plat::core {
     before.next = beyond;
     blocks[beyond].prev = prev;
     bins.refile(blocks, prev, bin);
-    count_movable(whole_pages(before.start, size) - separate);
     return;
   }
-  block.batch = 0;
-  block.state = BlockState::kFree;
-  block.domain = 0;
+  block.set_idle();
   if (after.is_idle()) {
-    separate = whole_pages(after.start, after.size);
     const uint32_t bin = RangeBins::bin_of(after.size);
     size += after.size;
     block.size = size;
@@ -92,7 +82,6 @@ namespace plat::core {
   } else {
     bins.insert(blocks, id);
   }
-  count_movable(whole_pages(block.start, size) - separate);
 }
 
 }  // namespace plat::core

@@ -219,7 +219,7 @@ Outcome Backing::place(Zone& zone, uint32_t granules, uint32_t align, uint16_t d
     plan = zone.heap().plan(granules, align, domain, true);
   // Moving pages that cannot suffice would be work for nothing.
   const uint64_t inside = plan.whole_pages - plan.missing_pages;
-  const uint64_t movable = zones_.movable_pages();
+  const uint64_t movable = zones_.movable_pages(&zone);
   const uint64_t hard = hard_limit_pages();
   const uint64_t fresh = hard > held ? hard - held : 0;
   if (spare_pages_.size() + fresh < plan.missing_pages &&

@@ -25,17 +25,17 @@ class BlockShape {
       : tail_(source.tail_bytes()),
         even_(source.start_alignment() == 128),
         has_small_(has_small && page_bytes == 0),
-        page_granules_(static_cast<uint32_t>(page_bytes >> core::kGranuleShift)) {}
+        round_(tail_ != 0 && page_bytes == 0 ? kRoundSize - 1 : UINT64_MAX),
+        page_mask_(page_bytes == 0 ? 0 : static_cast<uint32_t>(page_bytes >> core::kGranuleShift) - 1) {}
 
   uint32_t tail() const { return tail_; }
   uint64_t segment_bytes(uint64_t bytes) const { return ((bytes + 31) & ~uint64_t{31}) + tail_; }
+  // Without a branch but for the tail: sizes are what nobody can guess.
   uint32_t granules_of(uint64_t bytes) const {
-    const uint64_t exact = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
-    if (page_granules_ != 0) return static_cast<uint32_t>(align_up(exact, page_granules_));
-    if (tail_ == 0 || bytes < kProportionalTail || bytes % kRoundSize != 0)
-      return static_cast<uint32_t>(exact);
-    return static_cast<uint32_t>(std::max(
-        exact, ((bytes + core::kGranuleBytes - 1) >> core::kGranuleShift) + bytes / kProportionalTail));
+    uint64_t granules = (segment_bytes(bytes) + core::kGranuleBytes - 1) >> core::kGranuleShift;
+    const uint64_t proportional = (bytes >> core::kGranuleShift) + bytes / kProportionalTail;
+    granules = std::max(granules, (bytes & round_) == 0 ? proportional : 0);
+    return static_cast<uint32_t>((granules + page_mask_) & ~uint64_t{page_mask_});
   }
   uint32_t class_of(const Request& request) const {
     uint64_t bytes = segment_bytes(request.bytes);
@@ -60,9 +60,10 @@ class BlockShape {
   static constexpr uint64_t kRoundSize = 4_KiB;
 
   const uint32_t tail_;
-  const bool even_;               // every start is a multiple of 128
-  const bool has_small_;          // else small blocks are placed like large ones
-  const uint32_t page_granules_;  // 0: blocks are cut to size
+  const bool even_;           // every start is a multiple of 128
+  const bool has_small_;      // else small blocks are placed like large ones
+  const uint64_t round_;      // no bit of it is in a size whose tail is in proportion
+  const uint32_t page_mask_;  // 0: blocks are cut to size
 };
 
 }  // namespace plat::pool

@@ -28,8 +28,18 @@ plat_pool_status null_argument(const char* call) {
 [[gnu::noinline]] plat_pool_status allocate_otherwise(plat_pool* pool, uint64_t bytes, plat_stream stream,
                                                       void** address) {
   return guarded_at_once(*pool, [&] {
-    Pool* const large = pool->fast.large.load(std::memory_order_relaxed);
-    if (large != nullptr && large->allocate_at_once(bytes, stream, address)) return PLAT_POOL_OK;
+    Pool* const open = pool->fast.large.load(std::memory_order_relaxed);
+    if (open != nullptr && open->allocate_small_at_once(bytes, stream, address)) return PLAT_POOL_OK;
+    const tsan::Unwatched unwatched;
+    return pool->allocate_otherwise(Request{bytes, 0, stream}, address);
+  });
+}
+[[gnu::noinline]] plat_pool_status allocate_large(plat_pool* pool, uint64_t bytes, plat_stream stream,
+                                                  void** address) {
+  return guarded_at_once(*pool, [&] {
+    Pool* const open = pool->fast.large.load(std::memory_order_relaxed);
+    if (open != nullptr && open->allocate_at_once(bytes, stream, address)) [[likely]]
+      return PLAT_POOL_OK;
     const tsan::Unwatched unwatched;
     return pool->allocate_otherwise(Request{bytes, 0, stream}, address);
   });
@@ -44,6 +54,7 @@ plat_pool_status null_argument(const char* call) {
 }
 
 inline plat_pool_status allocate_on(plat_pool* pool, uint64_t bytes, plat_stream stream, void** address) {
+  if (pool->fast.is_large(bytes)) return allocate_large(pool, bytes, stream, address);
   void* const block = pool->fast.pop(bytes, stream);
   if (block == nullptr) [[unlikely]]
     return allocate_otherwise(pool, bytes, stream, address);
@@ -118,8 +129,10 @@ plat_pool_status plat_pool::allocate(const Request& request, void** address) {
   if ((request.alignment | request.tag) == 0 && request.purpose == PLAT_POOL_COMPUTE) {
     *address = fast.pop(request.bytes, request.stream);
     if (*address != nullptr) return PLAT_POOL_OK;
-    Pool* const large = fast.large.load(std::memory_order_relaxed);
-    if (large != nullptr && large->allocate_at_once(request.bytes, request.stream, address))
+    Pool* const open = fast.large.load(std::memory_order_relaxed);
+    if (open != nullptr &&
+        (fast.is_large(request.bytes) ? open->allocate_at_once(request.bytes, request.stream, address)
+                                      : open->allocate_small_at_once(request.bytes, request.stream, address)))
       return PLAT_POOL_OK;
   }
   return allocate_otherwise(request, address);

@@ -25,6 +25,8 @@ struct FastPath {
   uint32_t tail = 0;
   uint32_t most = kSmallMax;
 
+  // Nothing, less one, is more than everything.
+  bool is_large(uint64_t asked) const { return asked - 1 >= most; }
   uint32_t class_of(uint64_t asked) const {
     return class_at(((static_cast<uint32_t>(asked) - 1) | 31) + tail);
   }
@@ -47,8 +49,7 @@ struct FastPath {
   // Null when another way must be tried.
   void* pop(uint64_t asked, plat_stream stream) const {
     const ReadyCache& ready = ready_cache;
-    // Nothing, less one, is more than everything.
-    if (asked - 1 >= most || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
+    if (is_large(asked) || ready.key != key.load(std::memory_order_relaxed) || ready.stream != stream)
         [[unlikely]]
       return nullptr;
     const SmallBlock block = ready.cache->pop(class_of(asked));

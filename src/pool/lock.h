@@ -23,7 +23,7 @@ class SpinLock {
   void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:
-  void wait() {
+  [[gnu::noinline]] void wait() {
     do {
       for (int spin = 0; taken_.load(std::memory_order_relaxed); ++spin) {
         // The holder may have been preempted, or is mapping pages: let it run.

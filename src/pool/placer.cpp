@@ -30,6 +30,21 @@ bool Placer::place_small_at_once(uint64_t bytes, plat_stream stream, void** addr
   return true;
 }
 
+bool Placer::place_on_stream(Zone& zone, uint32_t granules, uint64_t bytes, plat_stream stream,
+                             void** address) {
+  const uint16_t domain = streams_.domain_of(stream);
+  if (!Streams::is_domain(domain)) return false;
+  {
+    const std::unique_lock guard(zone.lock(), std::try_to_lock);
+    if (!guard || zone.is_asleep()) return false;
+    const uint32_t block = zone.heap().allocate(granules, 1, domain);
+    if (block == core::kNoBlock) return false;
+    *address = zone.open(block, bytes);
+  }
+  zones_.note_peak(zone);
+  return true;
+}
+
 // Blocks of a class from the zone's spans, one of them for the caller; a new span is cut when there are none.
 // Its address is null when the zone has no place for one, or sleeps.
 SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache) {
@@ -80,7 +95,7 @@ plat_pool_status Placer::place_small(const Request& request, uint32_t index, uin
       std::lock_guard guard(zone.lock());
       zone.cut_span(index, block);
     }
-    zones_.note_peak();
+    zones_.note_peak(zone);
   }
   SmallTable::open(*found.mark);
   *address = found.address;
@@ -118,7 +133,7 @@ plat_pool_status Placer::place_large(const Request& request, uint16_t domain, vo
   }
   *address = zone.open(block, request.bytes);
   guard.unlock();
-  zones_.note_peak();
+  zones_.note_peak(zone);
   return PLAT_POOL_OK;
 }
 

@@ -34,15 +34,16 @@ class Placer {
 
   // The request was checked.
   plat_pool_status place(const Request& request, void** address);
-  // A large block out of memory that is there and with nobody in the way, or a small one that another thread
-  // has returned. False, and nothing happened, when anything is out of the ordinary.
+  // A large block out of memory that is there and with nobody in the way; a small one that another thread has
+  // returned. False, and nothing happened, when anything is out of the ordinary.
   bool place_at_once(uint64_t bytes, plat_stream stream, void** address);
+  bool place_small_at_once(uint64_t bytes, plat_stream stream, void** address);
 
  private:
   // Blocks up to this size come from a zone of the thread's own once threads get into each other's way.
   static constexpr uint64_t kMostOfThread = 1_MiB;
   bool has_zones_of_threads() const { return options_.thread_cache != 0 && backing_.source().has_pages(); }
-  bool place_small_at_once(uint64_t bytes, plat_stream stream, void** address);
+  bool place_on_stream(Zone& zone, uint32_t granules, uint64_t bytes, plat_stream stream, void** address);
   plat_pool_status place_small(const Request& request, uint32_t index, uint16_t domain, void** address);
   plat_pool_status place_large(const Request& request, uint16_t domain, void** address);
   SmallBlock take_small(Zone& zone, uint32_t index, uint16_t domain, StreamCache* cache);
@@ -62,25 +63,22 @@ class Placer {
 
 // In line: every large block of most programs comes this way.
 [[gnu::always_inline]] inline bool Placer::place_at_once(uint64_t bytes, plat_stream stream, void** address) {
-  if (bytes <= fast_.path().most) return place_small_at_once(bytes, stream, address);
-  if (bytes > kLargestRequest) return false;
-  const uint16_t domain = streams_.domain_of(stream);
-  if (!Streams::is_domain(domain) || backing_.is_full()) return false;
+  if (bytes - 1 >= kLargestRequest || backing_.is_full()) return false;
   const ReadyCache& ready = ready_cache;
   Zone& zone = ready.own_zone != nullptr && ready.key == caches_.key() && bytes <= kMostOfThread
                    ? *ready.own_zone
                    : zones_.large();
   const uint32_t granules = shape_.granules_of(bytes);
-  if (!zone.lock().try_lock()) return false;
+  if (stream != nullptr) return place_on_stream(zone, granules, bytes, stream, address);
   {
+    if (!zone.lock().try_lock()) return false;
     const std::lock_guard guard(zone.lock(), std::adopt_lock);
     if (zone.is_asleep()) return false;
-    core::RangeHeap& heap = zone.heap();
-    const uint32_t block = domain == 0 ? heap.allocate_idle(granules) : heap.allocate(granules, 1, domain);
+    const uint32_t block = zone.heap().allocate_idle(granules);
     if (block == core::kNoBlock) return false;
     *address = zone.open(block, bytes);
   }
-  zones_.note_peak();
+  zones_.note_peak(zone);
   return true;
 }
 

@@ -111,6 +111,18 @@ bool Pool::release_small_at_once(void* address, plat_stream stream) {
   return index != kClasses && caches_.spill(index) && path.push(address, stream);
 }
 
+bool Pool::release_on_stream(Space& space, void* address, plat_stream stream) {
+  const uint16_t domain = streams_.domain_of(stream);
+  if (!Streams::is_domain(domain)) return false;
+  Zone& zone = *space.zone;
+  const std::lock_guard guard(zone.lock());
+  const uint32_t block = zone.close_at(space, address);
+  if (block == core::kNoBlock) return false;
+  // The batch is asked for under the lock: who settles it must find the block filed.
+  zone.heap().release(block, domain, streams_.join_batch(domain));
+  return true;
+}
+
 plat_pool_status Pool::release(Space& space, void* address, plat_stream stream) {
   // Before tools hear of it: the block stays what it is.
   if (const auto status = check_stream(stream); status != PLAT_POOL_OK) return status;
@@ -247,7 +259,7 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   if (!done)
     return report(PLAT_POOL_NO_MEMORY, fmt::format("pool {}: the block at {} cannot have {} where it stands",
                                                    name_, address, format_bytes(bytes)));
-  zones_.note_peak();
+  zones_.note_peak(zone);
   if (reporting_.listening()) reporting_.block_resized(space, address, bytes);
   policy_.after_free(zone);
   return PLAT_POOL_OK;

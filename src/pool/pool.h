@@ -48,6 +48,9 @@ class Pool final : private SpaceWatcher {
   [[gnu::always_inline]] bool allocate_at_once(uint64_t bytes, plat_stream stream, void** address) {
     return placer_.place_at_once(bytes, stream, address);
   }
+  bool allocate_small_at_once(uint64_t bytes, plat_stream stream, void** address) {
+    return placer_.place_small_at_once(bytes, stream, address);
+  }
   bool release_at_once(void* address, plat_stream stream);
 
   plat_pool_status use_on(void* address, plat_stream stream);
@@ -97,6 +100,7 @@ class Pool final : private SpaceWatcher {
   void space_removed(Space& space) override { reporting_.space_removed(space); }
   plat_pool_status check(const Request& request) const;
   bool release_small_at_once(void* address, plat_stream stream);
+  bool release_on_stream(Space& space, void* address, plat_stream stream);
   plat_pool_block described(const Zone& zone, const Zone::LiveBlock& live) const;
 
   std::string name_;
@@ -128,16 +132,12 @@ class Pool final : private SpaceWatcher {
     space = index_.find(address);
     if (space == nullptr || space->small != nullptr) return false;
   }
-  const uint16_t domain = streams_.domain_of(stream);
-  if (!Streams::is_domain(domain)) return false;
+  if (stream != nullptr) return release_on_stream(*space, address, stream);
   Zone& zone = *space->zone;
-  std::lock_guard guard(zone.lock());
-  const uint32_t block = zone.find(*space, address);
+  const std::lock_guard guard(zone.lock());
+  const uint32_t block = zone.close_at(*space, address);
   if (block == core::kNoBlock) return false;
-  zone.close(*space, block);
-  // The batch is asked for under the lock: who settles it must find the block filed.
-  domain == 0 ? zone.heap().release_idle(block)
-              : zone.heap().release(block, domain, streams_.join_batch(domain));
+  zone.heap().release_idle(block);
   return true;
 }
 

@@ -29,7 +29,7 @@ void ReleasePolicy::after_free(const Zone& zone) {
     std::lock_guard guard(family_.growth);
     recycler_.settle(Streams::Effort::kPoll);
   }
-  if (zone.heap().movable_pages() == 0) return;
+  if (zone.heap().noted_movable_pages() == 0) return;  // the short ways are closed
   if (options_.release == PLAT_POOL_RELEASE_WATERMARK &&
       zones_.movable_pages() * kPageBytes <= options_.release_watermark)
     return;

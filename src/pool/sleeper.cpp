@@ -178,6 +178,7 @@ plat_pool_status Sleeper::wake(uint16_t tag) {
     zone->set_asleep(false);
     saved_.erase(zone);
   }
+  for (const Zone* zone : zones) zones_.note_peak(*zone);
   fast_.refresh();
   return PLAT_POOL_OK;
 }

@@ -33,13 +33,15 @@ class Starts {
     uint32_t& page = pages_[offset / kPageBytes];
     (page == 0 ? page : slices_[offset >> slice_shift_]) = block + 1;
   }
-  void drop(uint64_t offset, uint32_t block) {
+  // Where the block that starts there is noted; null when none does. `starts_there` tells of a block that
+  // may.
+  template <class StartsThere>
+  uint32_t* find(uint64_t offset, StartsThere&& starts_there) const {
     uint32_t& page = pages_[offset / kPageBytes];
-    (page == block + 1 ? page : slices_[offset >> slice_shift_]) = 0;
+    if (page != 0 && starts_there(page - 1)) return &page;
+    uint32_t& slice = slices_[offset >> slice_shift_];
+    return slice != 0 && starts_there(slice - 1) ? &slice : nullptr;
   }
-  // The two blocks that may start there; kNoBlock for none.
-  uint32_t in_page(uint64_t offset) const { return pages_[offset / kPageBytes] - 1; }
-  uint32_t in_slice(uint64_t offset) const { return slices_[offset >> slice_shift_] - 1; }
 
  private:
   Lazy<uint32_t> pages_;
@@ -61,9 +63,10 @@ struct Space {
   uint64_t offset_of(const void* address) const {
     return static_cast<uint64_t>(static_cast<const char*>(address) - base);
   }
-  char* address_of(uint32_t granule) const {
-    return base + (static_cast<uint64_t>(granule - first_granule) << core::kGranuleShift);
+  uint64_t offset_at(uint32_t granule) const {
+    return static_cast<uint64_t>(granule - first_granule) << core::kGranuleShift;
   }
+  char* address_of(uint32_t granule) const { return base + offset_at(granule); }
 
   Zone* const zone;
   char* base;

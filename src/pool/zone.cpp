@@ -36,7 +36,7 @@ Space* Zone::add_space(char* base, uint64_t bytes, bool backed) {
   if (space->first_granule == UINT32_MAX) return gone != nullptr ? revive(*gone, base, bytes) : nullptr;
   space->first_block = heap_.newest();
   spaces_.push_back(std::move(space));
-  return spaces_.back().get();
+  return newest_ = spaces_.back().get();
 }
 
 Space& Zone::search(uint32_t granule) const {

@@ -44,7 +44,8 @@ class Zone {
   Space* add_space(char* base, uint64_t bytes, bool backed);
   Space& space_of(uint32_t granule) const {
     // Most zones have one or two.
-    if (granule >= spaces_.back()->first_granule) return *spaces_.back();
+    if (granule >= newest_->first_granule) [[likely]]
+      return *newest_;
     if (granule < spaces_[1]->first_granule) return *spaces_.front();
     return search(granule);
   }
@@ -54,23 +55,34 @@ class Zone {
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
 
   // A block was placed / goes: keeps the table of starts and the counts. `asked` is what the caller wanted.
-  void* open(uint32_t block, uint64_t asked) {
+  [[gnu::always_inline]] void* open(uint32_t block, uint64_t asked) {
     const core::Block& record = heap_.block(block);
     Space& space = space_of(record.start);
-    char* const address = space.address_of(record.start);
+    const uint64_t offset = space.offset_at(record.start);
     if (spans_ == nullptr) [[likely]]
-      space.starts.put(space.offset_of(address), block);
+      space.starts.put(offset, block);
     set_asked(block, asked);
     count(record.size);
     ++live_blocks_;
-    return address;
+    return space.base + offset;
   }
   void close(Space& space, uint32_t block) {
-    const core::Block& record = heap_.block(block);
     if (spans_ == nullptr) [[likely]]
-      space.starts.drop(space.offset_of(space.address_of(record.start)), block);
-    count(uint64_t{0} - record.size);
-    --live_blocks_;
+      *note_of(space, space.offset_at(heap_.block(block).start)) = 0;
+    count_closed(block);
+  }
+  // The live block that starts at the address is closed; kNoBlock when there is none. Not where spans are.
+  [[gnu::always_inline]] uint32_t close_at(Space& space, const void* address) {
+    const uint64_t offset = space.offset_of(address);
+    if (offset >= space.bytes) [[unlikely]]
+      return core::kNoBlock;  // it is another by now
+    uint32_t* const note = note_of(space, offset);
+    if (note == nullptr) [[unlikely]]
+      return core::kNoBlock;
+    const uint32_t block = *note - 1;
+    *note = 0;
+    count_closed(block);
+    return block;
   }
   // A live block has another size, where that is possible.
   bool resize(uint32_t block, uint32_t granules, uint64_t asked) {
@@ -84,13 +96,8 @@ class Zone {
   uint32_t find(const Space& space, const void* address) const {
     const uint64_t offset = space.offset_of(address);
     if (offset >= space.bytes) return core::kNoBlock;  // it is another by now
-    auto starts_there = [&](uint32_t block) {
-      return block != core::kNoBlock && space.address_of(heap_.block(block).start) == address;
-    };
-    uint32_t block = space.starts.in_page(offset);
-    if (starts_there(block)) return block;
-    block = space.starts.in_slice(offset);
-    return starts_there(block) ? block : core::kNoBlock;
+    const uint32_t* const note = note_of(space, offset);
+    return note != nullptr ? *note - 1 : core::kNoBlock;
   }
   uint64_t asked(uint32_t block) const {
     return heap_.block(block).free_prev | (static_cast<uint64_t>(heap_.block(block).free_next) << 32);
@@ -130,11 +137,15 @@ class Zone {
   }
 
   // May be read without the lock, for an estimate.
+  uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
   uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
   uint64_t table_bytes() const;
   uint64_t live_blocks() const { return live_blocks_; }
   // The same of what is there: blocks that sleep hold no memory.
   uint64_t awake_bytes() const { return is_asleep() ? 0 : used_bytes(); }
+  // What it may use before that can be a new peak of the pool; see Zones::note_peak().
+  uint64_t quiet_granules() const { return quiet_granules_.load(std::memory_order_relaxed); }
+  void set_quiet_granules(uint64_t granules) { quiet_granules_.store(granules); }
   bool is_asleep() const { return asleep_.load(std::memory_order_relaxed); }
   void set_asleep(bool asleep) {
     if (asleep == is_asleep()) return;
@@ -148,10 +159,17 @@ class Zone {
             uint64_t{heap_.block(block).size} << core::kGranuleShift};
   }
   void list_slots(const Span& span, const Space& space, uint32_t tail, HeldRange& out) const;
+  uint32_t* note_of(const Space& space, uint64_t offset) const {
+    return space.starts.find(
+        offset, [&](uint32_t block) { return space.offset_at(heap_.block(block).start) == offset; });
+  }
+  void count_closed(uint32_t block) {
+    count(uint64_t{0} - heap_.block(block).size);
+    --live_blocks_;
+  }
   Space& search(uint32_t granule) const;
   Space* gone_space(uint64_t bytes) const;
   Space* revive(Space& space, char* base, uint64_t bytes);
-  uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
   // Differences may be negative: they wrap around, and the sum is right again.
   void count(uint64_t granules) {
     used_granules_.store(used_granules() + granules, std::memory_order_relaxed);
@@ -163,7 +181,9 @@ class Zone {
   core::RangeHeap heap_{static_cast<uint32_t>(kPageBytes >> core::kGranuleShift)};
   std::unique_ptr<Spans> spans_;
   std::vector<std::unique_ptr<Space>> spaces_;
+  Space* newest_ = nullptr;  // of them
   std::atomic<uint64_t> used_granules_{0};
+  std::atomic<uint64_t> quiet_granules_{0};
   std::atomic<bool> asleep_{false};
   uint64_t live_blocks_ = 0;
   std::atomic<uint64_t>* const tally_;

@@ -35,12 +35,34 @@ uint32_t Zones::add_for_thread(const std::array<uint32_t, kMaxOfThreads>& users)
   return least + 1;
 }
 
-uint64_t Zones::movable_pages() {
+uint64_t Zones::movable_pages(const Zone* locked) {
   uint64_t pages = 0;
   for_each([&](Zone& zone) {
-    if (!zone.is_asleep()) pages += zone.heap().movable_pages();  // what sleeps has no pages
+    if (zone.is_asleep()) return;  // what sleeps has no pages
+    std::unique_lock guard(zone.lock(), std::defer_lock);
+    if (&zone != locked) guard.lock();
+    pages += zone.heap().movable_pages();
   });
   return pages;
+}
+
+// The large zone, which most blocks come from, is told how far it may grow before it can make a new peak: as
+// long as nobody else grows. Whoever does lowers it; the large zone itself raises it again.
+void Zones::look_for_peak(const Zone& grown) {
+  const uint64_t beside = beside_bytes();
+  const uint64_t used = large_->awake_bytes() + beside;
+  uint64_t peak = peak_.load(std::memory_order_relaxed);
+  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+  }
+  const uint64_t quiet = (std::max(used, peak) - beside) >> core::kGranuleShift;
+  if (&grown != large_ && quiet >= large_->quiet_granules()) return;
+  large_->set_quiet_granules(quiet);
+  if (beside_bytes() > beside) large_->set_quiet_granules(0);  // somebody did meanwhile
+}
+
+void Zones::start_peak() {
+  peak_.store(large_->awake_bytes() + beside_bytes(), std::memory_order_relaxed);
+  large_->set_quiet_granules(0);
 }
 
 }  // namespace plat::pool

@@ -44,25 +44,23 @@ class Zones {
       visit(*zone);
     }
   }
-  // Wholly free pages of those that are awake; an estimate without their locks.
-  uint64_t movable_pages();
+  // Wholly free pages of those that are awake. Takes their locks, one after the other; the caller has that of
+  // `locked`, and then the growth lock too.
+  uint64_t movable_pages(const Zone* locked = nullptr);
 
-  // Read without the locks: each is written under one, and a peak that is late by one block is made up by the
-  // next.
-  void note_peak() {
-    Zones& whole = *whole_;
-    const uint64_t used = whole.used_bytes();
-    uint64_t peak = whole.peak_.load(std::memory_order_relaxed);
-    while (used > peak && !whole.peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
-    }
+  // The zone has grown. Read without the locks: each is written under one, and a peak that is late by one
+  // block is made up by the next.
+  void note_peak(const Zone& grown) {
+    if (grown.used_granules() > grown.quiet_granules()) whole_->look_for_peak(grown);
   }
-  void reset_peak() { whole_->peak_.store(whole_->used_bytes(), std::memory_order_relaxed); }
+  void reset_peak() { whole_->start_peak(); }
   uint64_t peak() const { return whole_->peak_.load(std::memory_order_relaxed); }
 
  private:
-  uint64_t used_bytes() const {
-    return large_->awake_bytes() + small_->awake_bytes() + elsewhere_.load(std::memory_order_relaxed);
-  }
+  // What is used beside the large zone.
+  uint64_t beside_bytes() const { return small_->awake_bytes() + elsewhere_.load(std::memory_order_relaxed); }
+  void look_for_peak(const Zone& grown);
+  void start_peak();
   Zone* at(size_t number);
   Zone* add(uint16_t tag, bool small, std::atomic<uint64_t>* tally);
 

@@ -55,6 +55,34 @@ TEST_F(Controls, PeaksStartAnew) {
   plat_pool_free(pool, kept);
 }
 
+// Blocks that come by the short way look for a new peak only where there can be one: also below the most that
+// they ever had themselves, when others have more.
+TEST_F(Controls, PeaksAreOfAllBlocksTogether) {
+  create();
+  plat_pool_free(pool, take(12_MiB));  // grows
+  plat_pool_free(pool, take(12_MiB));
+  EXPECT_LT(stats().used_peak, 13_MiB);
+  void* tagged = nullptr;
+  ASSERT_EQ(plat_pool_alloc_tagged(pool, 8_MiB, 3, &tagged), PLAT_POOL_OK);
+  plat_pool_free(pool, take(3_MiB));
+  EXPECT_LT(stats().used_peak, 13_MiB);
+  plat_pool_free(pool, take(6_MiB));
+  EXPECT_GE(stats().used_peak, 14_MiB);
+  EXPECT_LT(stats().used_peak, 15_MiB);
+  // What sleeps is not used, and is again when it wakes.
+  ASSERT_EQ(plat_pool_sleep(pool, 3, 0), PLAT_POOL_OK);
+  void* large = take(11_MiB);
+  EXPECT_LT(stats().used_peak, 15_MiB);
+  ASSERT_EQ(plat_pool_wake(pool, 3), PLAT_POOL_OK);
+  plat_pool_free(pool, tagged);
+  EXPECT_GE(stats().used_peak, 19_MiB);
+  plat_pool_free(pool, large);
+  ASSERT_EQ(plat_pool_reset_peaks(pool), PLAT_POOL_OK);
+  plat_pool_free(pool, take(2_MiB));
+  EXPECT_GE(stats().used_peak, 2_MiB);
+  EXPECT_LT(stats().used_peak, 3_MiB);
+}
+
 TEST_F(Controls, StatisticsHavePeaksOfTheirOwn) {
   create();
   plat_pool* counted = nullptr;
