@@ -48,8 +48,8 @@ TEST(MstxRegistry, ADomainIsKnownToEachToolByItsOwnName) {
   int name_a = 0, name_b = 0;
   const Handle domain = registry.create_domain("pool");
   EXPECT_EQ(registry.name_of(domain, a), std::nullopt);
-  registry.domains.known(domain)->names.set(a, &name_a);
-  registry.domains.known(domain)->names.set(b, &name_b);
+  registry.domains.at(domain.index).names.set(a, &name_a);
+  registry.domains.at(domain.index).names.set(b, &name_b);
   EXPECT_EQ(registry.name_of(domain, a), &name_a);
   EXPECT_EQ(registry.name_of(domain, b), &name_b);
   EXPECT_EQ(registry.name_of(domain, heir), std::nullopt);
