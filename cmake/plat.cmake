@@ -95,10 +95,15 @@ function(plat_patience variable seconds)
   set(${variable} ${seconds} PARENT_SCOPE)
 endfunction()
 
-# plat_test(name SOURCES file... LIBS library... [LABELS label...] [TIMEOUT s]): one GoogleTest program.
+# plat_test(name SOURCES file... LIBS library... [LABELS label...] [TIMEOUT s] [LONG]): one GoogleTest program. LONG: the test's own code
+# is what takes the time when it runs.
 function(plat_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENV" ${ARGN})
+  cmake_parse_arguments(T "LONG" "TIMEOUT" "SOURCES;LIBS;LABELS;ENV" ${ARGN})
   add_executable(${name} ${T_SOURCES})
+  if(NOT T_LONG)
+    # An assertion is a page of code that runs once: optimising it as what is tested takes as long again as all else of a build.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Og>)
+  endif()
   target_link_libraries(${name} PRIVATE plat_options ${T_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(PLAT_PRECOMPILE AND NOT "${T_SOURCES}" MATCHES "\\.c(;|$)")  # C has no precompiled header to take over
