@@ -105,17 +105,16 @@ rpm --dbpath /tmp/rpm -e plat
 apt-get purge -qq -y --autoremove rpm >/dev/null
 
 say the archive
-mkdir /opt/plat
-tar -xzf /packages/plat-*.tar.gz -C /opt/plat
-[ -x /opt/plat/bin/plat ] || { echo "The archive has another top than the tree's:"; ls /opt/plat; exit 1; }
+tar -xzf /packages/plat-*.tar.gz -C /opt
+tree=$(echo /opt/plat-*)  # one folder, with the version in its name
 (
-  . /opt/plat/set_env.sh
-  [ "$(command -v plat)" = /opt/plat/bin/plat ]
+  . "$tree/set_env.sh"
+  [ "$(command -v plat)" = "$tree/bin/plat" ]
   cc client.c -I"$ASCEND_HOME_PATH/include" -L"$NPU_HOST_LIB" -lascendcl -o /tmp/client
   expect 'client ran on Ascend910B3' /tmp/client
   expect 'client ran on Ascend910B3' plat check -- /tmp/client
 )
-rm -r /opt/plat
+rm -r "$tree"
 
 say what is left
 apt-get purge -qq -y --autoremove gcc libc6-dev >/dev/null
