@@ -24,7 +24,8 @@ target_include_directories(plat_options INTERFACE ${PROJECT_SOURCE_DIR}/include 
 target_link_libraries(plat_options INTERFACE plat_fmt tl::expected Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(plat_options INTERFACE _GNU_SOURCE)
 if(PLAT_SANITIZE)
-  target_compile_options(plat_options INTERFACE -fsanitize=${PLAT_SANITIZE} -fno-sanitize-recover=all)
+  target_compile_options(plat_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PLAT_UNSANITIZED>>>:-fsanitize=${PLAT_SANITIZE}>
+                         -fno-sanitize-recover=all)
   # The address sanitizer and the processor find the first three too, and GCC takes twice as long to compile with them. Enum
   # arguments come from C clients, who may pass any integer: checking them is this library's job.
   if(PLAT_SANITIZE MATCHES undefined)
@@ -56,6 +57,16 @@ function(plat_precompile)
       target_precompile_headers(${target} REUSE_FROM plat_base)
     endif()
   endforeach()
+endfunction()
+
+# plat_one_thread(target...): these targets run in one thread, where ThreadSanitizer finds nothing and takes its time: twice as long to
+# compile, many times as long to run. They do without it, and without the headers that were precompiled with it.
+function(plat_one_thread)
+  if(PLAT_SANITIZE STREQUAL thread)
+    foreach(target ${ARGN})
+      set_target_properties(${target} PROPERTIES PLAT_UNSANITIZED ON DISABLE_PRECOMPILE_HEADERS ON)
+    endforeach()
+  endif()
 endfunction()
 
 # plat_gather(variable header): moves the sources of the list that include one of these headers to its front, which makes them one batch: a
