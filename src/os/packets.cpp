@@ -22,9 +22,8 @@ union FileSpace {
   char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-// Waits until there is something; a signal does not make it wait longer.
-bool wait_for(int socket, int timeout_ms) {
-  if (timeout_ms == 0) return true;  // the receive itself will say
+// Sleeps until there is something; a signal does not make it sleep longer.
+bool sleep_for(int socket, int timeout_ms) {
   const uint64_t end = monotonic_nanoseconds() + static_cast<uint64_t>(timeout_ms) * 1000000;
   for (;;) {
     int left = timeout_ms;
@@ -39,6 +38,16 @@ bool wait_for(int socket, int timeout_ms) {
     if (ready == 0) return false;
     if (errno != EINTR) return true;
   }
+}
+
+bool wait_for(int socket, int timeout_ms, Lookout* lookout) {
+  if (timeout_ms == 0) return true;  // the receive itself will say
+  const auto sleep = [&] { return sleep_for(socket, timeout_ms); };
+  const auto look = [&] {
+    pollfd watched{socket, POLLIN, 0};
+    return poll(&watched, 1, 0) != 0;
+  };
+  return lookout == nullptr ? sleep() : lookout->wait(look, sleep);
 }
 
 bool address_of(const std::string& path, sockaddr_un& address) {
@@ -116,8 +125,8 @@ bool send_packet(int socket, std::span<const std::byte> head, std::span<const st
 }
 
 Received receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
-                        size_t& size_bytes, Fd* file) {
-  if (!wait_for(socket, timeout_ms)) return Received::Nothing;
+                        size_t& size_bytes, Fd* file, Lookout* lookout) {
+  if (!wait_for(socket, timeout_ms, lookout)) return Received::Nothing;
   iovec parts[2] = {{head.data(), head.size()}, {tail.data(), tail.size()}};
   FileSpace space{};
   msghdr message{};

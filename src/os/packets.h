@@ -9,6 +9,7 @@
 #include <string>
 
 #include "os/file.h"
+#include "os/lookout.h"
 
 namespace plat::os {
 
@@ -31,8 +32,9 @@ std::optional<SocketPeer> peer_of(int socket);
 bool send_packet(int socket, std::span<const std::byte> head, std::span<const std::byte> tail, int file);
 
 enum class Received { Message, Nothing, End };  // Nothing: the time is up
-// `timeout_ms` -1: for ever. `size_bytes` is that of the message. A file that nobody wants is closed.
+// `timeout_ms` -1: for ever. `size_bytes` is that of the message. A file that nobody wants is closed. With a
+// lookout it does not sleep at once.
 Received receive_packet(int socket, std::span<std::byte> head, std::span<std::byte> tail, int timeout_ms,
-                        size_t& size_bytes, Fd* file);
+                        size_t& size_bytes, Fd* file, Lookout* lookout = nullptr);
 
 }  // namespace plat::os
