@@ -282,7 +282,8 @@ class Daemon::Copy {
     const uint32_t wait_ms = deadline_.left_ms(kGraceMs);
     Reply reply;
     std::string text;
-    switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms))) {
+    switch (receive(channel_->socket.get(), reply, text, static_cast<int>(wait_ms), nullptr,
+                    &channel_->answers)) {
       case Received::End:
         return forward(daemon_.lost(
             RuleId::FabricLost, fmt::format("ended in the middle of {} import {}", doing, request_.import)));

@@ -60,6 +60,7 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   struct Channel {
     os::Fd socket;
     std::byte* buffers = nullptr;
+    os::Lookout answers;
     ~Channel();
   };
   class Copy;  // one on its way, with a channel for as long as it takes

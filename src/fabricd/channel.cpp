@@ -13,7 +13,6 @@ using fabric::Ask;
 using fabric::Request;
 
 namespace {
-constexpr uint32_t kLookMs = 100;  // how often a wait looks whether its process is still there
 // To wake the process for every piece costs more than it gains by working on one while the next is moved.
 constexpr int kToldAtOnce = 2;
 
@@ -24,7 +23,7 @@ void Channel::serve() {
   while (!session_->has_ended()) {
     if (busy_ < fabric::kBuffers) {
       Request request;
-      const auto got = fabric::receive(socket_, request, busy_ == 0 ? -1 : 0);
+      const auto got = fabric::receive(socket_, request, busy_ == 0 ? -1 : 0, &requests_);
       if (got == fabric::Received::End) break;
       if (got == fabric::Received::Message) {
         take(request);
@@ -98,7 +97,8 @@ Outcome<> Channel::use(const Imported& imported, const fabric::Deadline& deadlin
 }
 
 void Channel::wait() {
-  const auto done = connection_.link->wait(kLookMs);
+  // What the process says next is heard at once, so that one piece is sent while another one is received.
+  const auto done = connection_.link->wait(look_.left_ms(), busy_ < fabric::kBuffers ? socket_ : -1);
   if (!done) return give_up({Cause::Gone, fmt::format("{}: {}", peer_->describe(), done.error().text)});
   if (*done != nullptr) {
     Slot& slot = *reinterpret_cast<Slot*>(*done);
@@ -110,6 +110,8 @@ void Channel::wait() {
     if (busy_ == 0 || std::popcount(done_) >= kToldAtOnce) tell();
     return;
   }
+  if (!look_.is_over()) return;  // the process has said something
+  look_.renew();
   tell();
   if (!peer_->is_alive())
     return give_up({Cause::Gone, fmt::format("{}: its daemon has ended, or is cut off", peer_->describe())});

@@ -33,12 +33,16 @@ class Channel {
   // Ends the data connection; whatever was under way has failed.
   void give_up(const Trouble& why);
 
+  static constexpr uint32_t kLookMs = 100;
+
   const int socket_;
   const std::shared_ptr<Session> session_;
   const Link::Memory buffers_;
   std::array<Slot, fabric::kBuffers> slots_{};
+  os::Lookout requests_;
   uint32_t busy_ = 0;
-  uint32_t done_ = 0;  // a bit for each buffer that the process was not told of yet
+  uint32_t done_ = 0;               // a bit for each buffer that the process was not told of yet
+  fabric::Deadline look_{kLookMs};  // when the other server, and what takes long, is looked after next
   Peer::Connection connection_;
   std::weak_ptr<Peer> leads_to_;  // a connection alone keeps no acquaintance
   std::shared_ptr<Peer> peer_;    // the same, while something is under way

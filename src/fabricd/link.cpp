@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabricd/link.h"
 
+#include <poll.h>
 #include <rdma/fi_cm.h>
 
 namespace plat::fabricd {
@@ -77,9 +78,18 @@ Outcome<> Link::post(Operation& operation, const fabric::Deadline& deadline) {
   }
 }
 
-Outcome<Link::Operation*> Link::wait(uint32_t timeout_ms) {
+Outcome<Link::Operation*> Link::wait(uint32_t timeout_ms, int other) {
   fi_cq_entry entry{};
-  const ssize_t got = fi_cq_sread(adapter_.done.get(), &entry, 1, nullptr, static_cast<int>(timeout_ms));
+  ssize_t got = fi_cq_read(adapter_.done.get(), &entry, 1);
+  if (got == -FI_EAGAIN) {
+    pollfd watched[2] = {{adapter_.ready, POLLIN, 0}, {other, POLLIN, 0}};
+    const auto wait_ms = [&](uint32_t ms) { return poll(watched, 2, static_cast<int>(ms)) > 0; };
+    const auto has_come = [&] {
+      return lookout_.wait([&] { return wait_ms(0); }, [&] { return wait_ms(timeout_ms); });
+    };
+    if (adapter_.may_wait() && (!has_come() || watched[0].revents == 0)) return nullptr;
+    got = fi_cq_read(adapter_.done.get(), &entry, 1);
+  }
   if (got == 1) {
     outstanding_ -= 1;
     return static_cast<Operation*>(entry.op_context);

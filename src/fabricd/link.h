@@ -11,6 +11,7 @@
 
 #include "fabric/deadline.h"
 #include "fabricd/provider.h"
+#include "os/lookout.h"
 
 namespace plat::fabricd {
 
@@ -41,8 +42,9 @@ class Link {
   };
   // The operation stays where it is until it has come back.
   Outcome<> post(Operation& operation, const fabric::Deadline& deadline);
-  // One that is done; nullptr when the time is up. After an error nothing comes back but by cut().
-  Outcome<Operation*> wait(uint32_t timeout_ms);
+  // One that is done; nullptr when the time is up, or there is something to read at `other`, a file number.
+  // After an error nothing comes back but by cut().
+  Outcome<Operation*> wait(uint32_t timeout_ms, int other = -1);
   // Ends the connection; all operations are back when it returns.
   void cut();
 
@@ -52,6 +54,7 @@ class Link {
   Adapter adapter_;
   Fid<fid_mr> local_;
   Fid<fid_ep> endpoint_;
+  os::Lookout lookout_;
   uint32_t outstanding_ = 0;
 };
 

@@ -38,7 +38,8 @@ bool Adapter::open(Info chosen, size_t transfers, long& error) {
          opened(events, error,
                 [&](auto** made) { return fi_eq_open(fabric.get(), &event_queue, made, nullptr); }) &&
          opened(done, error,
-                [&](auto** made) { return fi_cq_open(domain.get(), &transfer_queue, made, nullptr); });
+                [&](auto** made) { return fi_cq_open(domain.get(), &transfer_queue, made, nullptr); }) &&
+         (error = fi_control(&done->fid, FI_GETWAIT, &ready)) == 0;
 }
 
 }  // namespace plat::fabricd

@@ -55,8 +55,14 @@ struct Adapter {
   Fid<fid_domain> domain;
   Fid<fid_eq> events;  // of connections
   Fid<fid_cq> done;    // of transfers
+  int ready = -1;      // a file of libfabric's that can be read when there is something to do for `done`
 
   bool open(Info chosen, size_t transfers, long& error);
+  // To be asked before one waits for the file: whether it shows all that is to be done.
+  bool may_wait() {
+    fid_t queue = &done->fid;
+    return fi_trywait(fabric.get(), &queue, 1) == 0;
+  }
 };
 
 // How the far side names registered memory.

@@ -2,9 +2,11 @@
 #include "fabricd/target.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <rdma/fi_cm.h>
 
 #include "fabricd/keys.h"
+#include "os/lookout.h"
 #include "os/process.h"
 
 namespace plat::fabricd {
@@ -120,13 +122,18 @@ void Target::forget(fid_t endpoint) {
 
 // Nothing is ever received here; reading is what lets reads and writes of others get on.
 void Target::move() {
+  os::Lookout lookout;
   for (;;) {
     fi_cq_entry entry{};
-    const ssize_t got = fi_cq_sread(adapter_.done.get(), &entry, 1, nullptr, -1);
+    const ssize_t got = fi_cq_read(adapter_.done.get(), &entry, 1);
     if (got == -FI_EAVAIL) {
       fi_cq_err_entry why{};
       fi_cq_readerr(adapter_.done.get(), &why, 0);
     }
+    if (got != -FI_EAGAIN || !adapter_.may_wait()) continue;
+    pollfd watched{adapter_.ready, POLLIN, 0};
+    const auto wait_ms = [&](int ms) { return poll(&watched, 1, ms) > 0; };
+    lookout.wait([&] { return wait_ms(0); }, [&] { return wait_ms(-1); });
   }
 }
 
