@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "device/report.h"
+#include "os/lookout.h"
 #include "os/signal_chain.h"
 #include "os/thread_sanitizer.h"
 #include "stream/ready_list.h"
@@ -34,6 +35,8 @@ constexpr auto kLendAgain = std::chrono::microseconds(200);
 
 // Whether the calling thread is one of the pool's, and not lending a hand from inside code of the client's.
 constinit thread_local bool t_is_worker = false;
+// What a client waits for often takes as long each time.
+constinit thread_local os::Lookout t_lookout;
 
 class PoolScheduler final : public Scheduler {
  public:
@@ -73,20 +76,8 @@ class PoolScheduler final : public Scheduler {
     // Another process takes its time.
     const bool may_be_short = lingers_ && !room.awaits_bell();
     if (room.watch(condition, may_be_short ? kLooksBeforeSleep : 1)) return true;
-    const Sleeper sleeper(*this, room);
-    while (!condition()) {
-      if (!short_.load()) {
-        if (!room.wait([&] { return condition() || short_.load(); }, deadline)) return false;
-        continue;
-      }
-      const auto now = Clock::now();
-      if (deadline && now >= *deadline) return false;
-      if (lend_a_hand()) continue;
-      Clock::time_point until = now + kLendAgain;
-      if (deadline) until = std::min(until, *deadline);
-      room.wait(condition, until);
-    }
-    return true;
+    const auto sleep = [&] { return sleep_in(room, condition, deadline); };
+    return may_be_short ? t_lookout.wait(condition, sleep) : sleep();
   }
 
   void enter_host_code() override {
@@ -133,6 +124,23 @@ class PoolScheduler final : public Scheduler {
     Sleeper* next = nullptr;
     Sleeper* previous = nullptr;
   };
+
+  bool sleep_in(WaitingRoom& room, const std::function<bool()>& condition, Deadline deadline) {
+    const Sleeper sleeper(*this, room);
+    while (!condition()) {
+      if (!short_.load()) {
+        if (!room.wait([&] { return condition() || short_.load(); }, deadline)) return false;
+        continue;
+      }
+      const auto now = Clock::now();
+      if (deadline && now >= *deadline) return false;
+      if (lend_a_hand()) continue;
+      Clock::time_point until = now + kLendAgain;
+      if (deadline) until = std::min(until, *deadline);
+      room.wait(condition, until);
+    }
+    return true;
+  }
 
   void push(std::shared_ptr<Stream> stream) {
     const size_t priority = std::min<size_t>(stream->settings().priority(), kPriorities - 1);
