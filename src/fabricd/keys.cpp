@@ -126,6 +126,22 @@ Outcome<> check_private(const std::string& path) {
   return {};
 }
 
+std::string time_text(const ASN1_TIME* time) {
+  const Bio text(BIO_new(BIO_s_mem()));
+  ASN1_TIME_print(text.get(), time);
+  return text_of(text);
+}
+
+Outcome<> check_time(const std::string& path, const Certificate& certificate) {
+  const ASN1_TIME* begin = X509_get0_notBefore(certificate.get());
+  const ASN1_TIME* end = X509_get0_notAfter(certificate.get());
+  if (X509_cmp_current_time(end) <= 0)
+    return trouble(Cause::KeyExpired, "{} was good until {}", path, time_text(end));
+  if (X509_cmp_current_time(begin) > 0)
+    return trouble(Cause::KeyExpired, "{} is not good before {}", path, time_text(begin));
+  return {};
+}
+
 Outcome<> make_missing(const std::string& directory, uint32_t server, uint32_t days) {
   const std::string authority = directory + "/ca";
   if (!os::read_small_file(authority + ".crt")) {
@@ -176,9 +192,8 @@ Outcome<Keys> load_keys(const std::string& directory, uint32_t server) {
   const Key secret = parse_key(*key);
   if (!ca || !own || !secret)
     return trouble(Cause::KeyForeign, "{}.crt, .key or ca.crt cannot be read", stem);
-  if (X509_cmp_current_time(X509_get0_notAfter(own.get())) <= 0 ||
-      X509_cmp_current_time(X509_get0_notAfter(ca.get())) <= 0)
-    return trouble(Cause::KeyExpired, "{}.crt or its authority is no longer good", stem);
+  if (auto good = check_time(directory + "/ca.crt", ca); !good) return pass_on(good.error());
+  if (auto good = check_time(stem + ".crt", own); !good) return pass_on(good.error());
   const Key issuer(X509_get_pubkey(ca.get()));
   if (X509_verify(own.get(), issuer.get()) != 1 || X509_check_private_key(own.get(), secret.get()) != 1 ||
       X509_check_host(own.get(), name_of_server(server).c_str(), 0, 0, nullptr) != 1)

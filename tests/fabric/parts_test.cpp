@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's parts that need no second server: the table, certificates, what is asked of a provider.
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <random>
 
 #include "fabricd/keys.h"
@@ -91,6 +95,27 @@ TEST_F(KeyFiles, Expired) {
   const std::string at = directory("a");
   ASSERT_TRUE(make_keys(at, 0, 0));
   EXPECT_EQ(cause(at, 0), Cause::KeyExpired);
+  const std::string said = load_keys(at, 0).error().text;
+  EXPECT_EQ(said.find(at + "/server-0.crt was good until "), 0u) << said;
+}
+
+// As the clock of another machine sees it, or a wrong one.
+TEST_F(KeyFiles, OfTomorrow) {
+  const std::string at = directory("a"), path = at + "/server-0.crt";
+  ASSERT_TRUE(make_keys(at, 0, 10));
+  const auto open = [](const std::string& name, const char* how) {
+    return std::unique_ptr<FILE, int (*)(FILE*)>(fopen(name.c_str(), how), fclose);
+  };
+  X509* certificate = PEM_read_X509(open(path, "r").get(), nullptr, nullptr, nullptr);
+  EVP_PKEY* authority = PEM_read_PrivateKey(open(at + "/ca.key", "r").get(), nullptr, nullptr, nullptr);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), 86400);
+  ASSERT_NE(X509_sign(certificate, authority, EVP_sha256()), 0);
+  ASSERT_EQ(PEM_write_X509(open(path, "w").get(), certificate), 1);
+  X509_free(certificate);
+  EVP_PKEY_free(authority);
+  EXPECT_EQ(cause(at, 0), Cause::KeyExpired);
+  const std::string said = load_keys(at, 0).error().text;
+  EXPECT_EQ(said.find(path + " is not good before "), 0u) << said;
 }
 
 TEST_F(KeyFiles, OfSomebodyElse) {
