@@ -25,6 +25,11 @@ def test_the_first_line_is_the_program_s():
         assert any(function in stack[0] for stack in found), found
 
 
+def test_a_stack_goes_on_below_functions_named_as_the_library_s():
+    stack = next(stack for stack in stacks() if "ask_the_pool" in stack[0])
+    assert [name in frame for name, frame in zip(["ask_the_pool", "clone_weights", "start_thread", "main"], stack)] == [True] * 4, stack
+
+
 def test_all_frames_can_be_seen():
     found = stacks("--all-frames")
     assert any("libplat_pool.so" in frame or "/pool/" in frame for stack in found for frame in stack), found

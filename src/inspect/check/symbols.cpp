@@ -24,6 +24,9 @@ std::string demangle(const char* name) {
   return status == 0 && text ? text.get() : name;
 }
 
+// A stack has the addresses that calls return to.
+uint64_t call_before(uint64_t address) { return address - 1; }
+
 std::string last_part(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 // "libfoo.so" is also libfoo.so.1, and "libfoo_*.so" libfoo_bar.so.1.
@@ -34,8 +37,9 @@ bool is_library(const std::string& module, const std::string& name) {
 
 // What stands between the program and the recorder: the recorder itself and what a sanitizer puts before the
 // C library.
+bool is_recorder(const std::string& module) { return is_library(module, "libplat_inspect.so"); }
 bool is_between(const Frame& frame) {
-  return is_library(frame.module, "libplat_inspect.so") || frame.function.starts_with("__interceptor_");
+  return is_recorder(frame.module) || frame.function.starts_with("__interceptor_");
 }
 
 bool is_own_library(const std::string& module) {
@@ -68,8 +72,8 @@ bool is_thread_runner(const Frame& frame) {
 
 // What stands between a line of Python and the machine code that it calls. What it holds of Python is in the
 // frames of Python.
-bool is_interpreter(const Frame& frame) {
-  return is_library(frame.module, "python3*") || is_library(frame.module, "libpython3*");
+bool is_interpreter(const std::string& module) {
+  return is_library(module, "python3*") || is_library(module, "libpython3*");
 }
 bool is_way_out_of_python(const Frame& frame) {
   return is_library(frame.module, "_ctypes.*") || is_library(frame.module, "libffi*") ||
@@ -82,12 +86,12 @@ bool is_own_python(const Frame& frame) {
          frame.file.find("/dist-packages/plat/") != std::string::npos;
 }
 
-// What runs a program or a thread is the same for all of them.
+// What runs a program or a thread is the same for all of them. Names that a program may give to functions of
+// its own are asked for in the C library alone.
 bool is_below_all(const Frame& frame) {
-  static constexpr std::array<std::string_view, 5> names = {"__libc_start_call_main", "__libc_start_main",
-                                                            "start_thread", "clone", "_start"};
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return frame.function.starts_with(name); });
+  if (frame.function == "_start" || frame.function.starts_with("__libc_start_")) return true;
+  return (frame.function == "start_thread" || frame.function.starts_with("clone")) &&
+         (is_library(frame.module, "libc.so") || is_library(frame.module, "libpthread.so"));
 }
 
 // The source line from which an inlined function was called, put into the frame of its caller.
@@ -167,14 +171,25 @@ struct Symbols::Files {
 bool FrameFilter::hides(const Frame& frame) const {
   if (all) return false;
   if (frame.is_python()) return is_own_python(frame) || is_in_header_of_others(frame);
-  return is_own_library(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
-         is_thread_runner(frame) ||
-         std::any_of(libraries.begin(), libraries.end(),
-                     [&](const std::string& name) { return is_library(frame.module, name); });
+  return hides_all_of(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
+         is_thread_runner(frame);
+}
+
+bool FrameFilter::hides_all_of(const std::string& module) const {
+  return !all && (is_own_library(module) ||
+                  std::any_of(libraries.begin(), libraries.end(),
+                              [&](const std::string& name) { return is_library(module, name); }));
 }
 
 Symbols::Symbols(const TraceInfo& info, FrameFilter filter) : info_(info), filter_(std::move(filter)) {}
 Symbols::~Symbols() = default;
+
+std::string Symbols::file_at(uint64_t call) const {
+  std::string file;
+  for (const Module& module : info_.modules)
+    if (call >= module.first && call < module.last) file = module.file;
+  return file;
+}
 
 std::vector<Frame> Symbols::name(uint64_t address) {
   if (const auto found = known_.find(address); found != known_.end()) return found->second;
@@ -187,15 +202,16 @@ std::vector<Frame> Symbols::name(uint64_t address) {
     frame.module = frame.file.empty() ? "?" : last_part(frame.file);
     return known_[address] = {frame};
   }
-  const uint64_t call = address - 1;  // the address is where the call returns to
-  for (const Module& module : info_.modules)
-    if (call >= module.first && call < module.last) frame.file = module.file;
+  const uint64_t call = call_before(address);
+  frame.file = file_at(call);
   frame.module = last_part(frame.file);
   if (!files_) files_ = std::make_unique<Files>(info_);
   std::vector<Frame> inlined;
   if (Dwfl_Module* const module = files_->dwfl != nullptr ? dwfl_addrmodule(files_->dwfl, call) : nullptr) {
     if (const char* const symbol = dwfl_module_addrname(module, call)) frame.function = demangle(symbol);
-    if (Dwfl_Line* const line = dwfl_module_getsrc(module, call)) {
+    // Where the lines of the C library are installed, they are many megabytes to unpack.
+    Dwfl_Line* const line = is_below_all(frame) ? nullptr : dwfl_module_getsrc(module, call);
+    if (line != nullptr) {
       int number = 0;
       if (const char* const source = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
         frame.file = source;
@@ -209,28 +225,41 @@ std::vector<Frame> Symbols::name(uint64_t address) {
 }
 
 std::vector<Frame> Symbols::frames_of(uint32_t stack) {
-  std::vector<Frame> all, shown;
   const auto found = info_.stacks.find(stack);
-  if (found == info_.stacks.end()) return all;
-  const bool has_python = !found->second.empty() && found->second.back() >= kPythonFrames;
+  if (found == info_.stacks.end()) return {};
+  std::vector<Frame> shown = frames_of(found->second, false);
+  return shown.empty() ? frames_of(found->second, true) : shown;
+}
+
+std::vector<Frame> Symbols::frames_of(const std::vector<uint64_t>& stack, bool with_hidden) {
+  std::vector<Frame> shown;
+  const bool has_python = !stack.empty() && stack.back() >= kPythonFrames;
+  bool begun = false;  // past what stands between the program and the recorder
   bool ended = false;
-  for (const uint64_t address : found->second) {
+  for (const uint64_t address : stack) {
     if (ended && address < kPythonFrames) continue;
+    if (!with_hidden && address < kPythonFrames) {
+      const std::string module = last_part(file_at(call_before(address)));
+      if (filter_.hides_all_of(module) && !is_interpreter(module)) {
+        begun = begun || !is_recorder(module);
+        continue;
+      }
+    }
     for (const Frame& frame : name(address)) {
-      if (all.empty() && is_between(frame)) continue;
+      if (!begun && is_between(frame)) continue;
       // No code: frame pointers were broken.
-      ended = !frame.is_python() && !all.empty() && (frame.module.empty() || is_below_all(frame));
+      ended = !frame.is_python() && begun && (frame.module.empty() || is_below_all(frame));
       if (has_python && !filter_.all && !frame.is_python()) {
         if (is_way_out_of_python(frame)) continue;
-        ended = ended || frame.module.empty() || is_interpreter(frame);
+        ended = ended || frame.module.empty() || is_interpreter(frame.module);
       }
       if (ended) break;
-      if (!filter_.hides(frame)) shown.push_back(frame);
-      all.push_back(frame);
+      begun = true;
+      if (with_hidden || !filter_.hides(frame)) shown.push_back(frame);
     }
     if (ended && !has_python) break;
   }
-  return shown.empty() ? all : shown;
+  return shown;
 }
 
 uint32_t Symbols::place_of(uint32_t stack) {

@@ -29,6 +29,7 @@ struct FrameFilter {
   std::vector<std::string> libraries;  // more that pass wishes on: names or patterns of files
 
   bool hides(const Frame& frame) const;
+  bool hides_all_of(const std::string& module) const;
 };
 
 class Symbols {
@@ -40,6 +41,8 @@ class Symbols {
 
   // The frames of a stack, innermost first, down to main or the thread's function, without those that are
   // hidden. All of them if nothing else would be left; those of the recorder never.
+  // Names cost what the files take to read: those of frames that are hidden by their library, or that are the
+  // same below every program, are asked for only when they are shown.
   std::vector<Frame> frames_of(uint32_t stack);
   // The first stack that was asked for of those that are shown as this one is. A compiler that copies code,
   // into a loop or a branch of it, makes several stacks of one line.
@@ -47,6 +50,8 @@ class Symbols {
 
  private:
   struct Files;
+  std::vector<Frame> frames_of(const std::vector<uint64_t>& stack, bool with_hidden);
+  std::string file_at(uint64_t call) const;
   // More than one if functions were inlined there, innermost first.
   std::vector<Frame> name(uint64_t address);
 
