@@ -62,6 +62,17 @@ class Database {
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_{nullptr, sqlite3_close};
 };
 
+// How long the file says that it is, in its first hundred bytes.
+uint64_t told_size(const std::string& content) {
+  constexpr size_t kHeader = 100, kPageBytes = 16, kPages = 28;
+  if (content.size() < kHeader) return kHeader;
+  const auto byte = [&](size_t at) { return uint64_t{static_cast<uint8_t>(content[at])}; };
+  const uint64_t page = byte(kPageBytes) << 8 | byte(kPageBytes + 1);
+  const uint64_t pages =
+      byte(kPages) << 24 | byte(kPages + 1) << 16 | byte(kPages + 2) << 8 | byte(kPages + 3);
+  return (page == 1 ? 65536 : page) * pages;
+}
+
 std::string text_of(sqlite3_stmt* row, int column) {
   const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
   return text != nullptr ? text : "";
@@ -185,6 +196,10 @@ class MemscopeImporter {
 }  // namespace
 
 std::optional<Imported> import_memscope(const std::string& content, std::string& why) {
+  if (const uint64_t whole = told_size(content); content.size() < whole) {
+    why = fmt::format("is a database that is cut off: {} bytes of {}", content.size(), whole);
+    return std::nullopt;
+  }
   try {
     return MemscopeImporter(content).run(why);
   } catch (const std::runtime_error& problem) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "inspect/check/symbols.h"
+#include "inspect/export/export.h"
 #include "inspect/import/imported.h"
 #include "inspect/report/report.h"
 
@@ -45,7 +46,7 @@ class Allocator {
     if (choice < 5) return allocate();
     release();
   }
-  Json entries() const { return entries_; }
+  const Json& entries() const { return entries_; }
   Json segments() const {
     Json list = Json::array();
     for (const auto& [start, blocks] : segments_) {
@@ -198,6 +199,60 @@ TEST(Import, OfDamagedSnapshotsNeverFailsOtherwise) {
     EXPECT_TRUE(make_report(source, why)) << why;
   }
 }
+
+#ifdef PLAT_WITH_SQLITE
+
+// A database of several pages, of what an allocator did in so many steps.
+std::string database_of(int steps) {
+  Allocator allocator(5);
+  for (int i = 0; i < steps; ++i) allocator.step();
+  const Json snapshot{{"segments", allocator.segments()},
+                      {"device_traces", Json::array({allocator.entries()})}};
+  std::string why;
+  const std::string trace = to_trace(import_snapshot(snapshot.dump(), why).value(), "s");
+  const auto source = source_of_bytes(reinterpret_cast<const uint8_t*>(trace.data()), trace.size());
+  const auto history = read_history(source, why);
+  Symbols symbols(history.value().info);
+  NamedStacks stacks(symbols);
+  return to_memscope(*history, stacks);
+}
+
+TEST(Import, OfADatabaseThatIsCutOffSaysSo) {
+  const std::string whole = database_of(200);
+  std::string why;
+  ASSERT_TRUE(import_memscope(whole, why)) << why;
+  for (size_t kept = 0; kept < whole.size(); kept += 512) {
+    ASSERT_FALSE(import_memscope(whole.substr(0, kept), why)) << kept;
+    ASSERT_NE(why.find("cut off"), std::string::npos) << kept << ": " << why;
+  }
+  EXPECT_FALSE(import_memscope(whole.substr(0, whole.size() - 1), why));
+  EXPECT_NE(why.find("cut off"), std::string::npos) << why;
+}
+
+TEST(Import, OfDamagedDatabasesNeverFailsOtherwise) {
+  const std::string whole = database_of(40);
+  size_t read = 0, refused = 0;
+  for (size_t at = 16; at < whole.size(); at += 101) {
+    for (const char change : {'\x00', '\xff', 'A'}) {
+      std::string bytes = whole;
+      bytes.replace(at, 7, 7, change);
+      std::string why;
+      const auto imported = import_memscope(bytes, why);
+      ++(imported ? read : refused);
+      if (!imported) {
+        EXPECT_FALSE(why.empty());
+        continue;
+      }
+      const std::string trace = to_trace(*imported, "s");
+      const auto source = source_of_bytes(reinterpret_cast<const uint8_t*>(trace.data()), trace.size());
+      EXPECT_TRUE(make_report(source, why)) << why;
+    }
+  }
+  EXPECT_GT(read, 0u);
+  EXPECT_GT(refused, 0u);
+}
+
+#endif
 
 }  // namespace
 }  // namespace plat::inspect
