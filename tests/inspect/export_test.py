@@ -181,26 +181,44 @@ class Perfetto:
     def __init__(self, data):
         packets = [fields(packet) for packet in fields(data)[1]]
         assert all(packet[10] == [1] for packet in packets), "one sequence"
-        assert packets[0][13] == [1]
+        assert packets[0][13] == [1], "it starts anew"
+        self.interned = {}  # by table and number
+        for table, entries in fields(packets[0][12][0]).items():
+            for entry in map(fields, entries):
+                assert self.interned.setdefault((table, entry[1][0]), entry) is entry, "a number means one thing"
         self.tracks = {}
         for packet in packets:
             for descriptor in packet.get(60, []):
                 track = fields(descriptor)
                 assert track[1][0] not in self.tracks, "a track is described once"
                 self.tracks[track[1][0]] = track
+        assert all(packet[13] == [2] for packet in packets if 11 in packet), "what was interned before is needed"
         self.events = [(packet[8][0], fields(packet[11][0])) for packet in packets if 11 in packet]
         assert [time for time, _ in self.events] == sorted(time for time, _ in self.events)
+
+    def text(self, table, number):
+        return self.interned[table, number][2][0].decode()
+
+    def category(self, event):
+        return self.text(1, event[3][0]) if 3 in event else ""
+
+    def title(self, event):
+        return self.text(2, event[10][0])
+
+    def frames(self, event):
+        """Function, file and line, outermost first."""
+        found = [self.interned[6, frame] for frame in self.interned[7, event[56][0]][2]]
+        return [(self.text(5, frame[2][0]), self.text(18, frame[5][0]), frame[6][0]) for frame in found]
+
+    def annotations(self, event):
+        said = {self.text(3, one[1][0]): one for one in map(fields, event.get(4, []))}
+        return {name: self.text(29, one[17][0]) if 17 in one else (one.get(3) or one.get(7))[0] for name, one in said.items()}
 
     def name(self, event):
         return self.tracks[event[11][0]].get(2, [b""])[0].decode()
 
     def slices(self, name):
         return [event for _, event in self.events if event[9] == [BEGIN] and self.name(event) == name]
-
-
-def annotations(event):
-    said = [fields(one) for one in event.get(4, [])]
-    return {one[10][0].decode(): (one.get(3) or one.get(6) or one.get(7))[0] for one in said}
 
 
 def test_perfetto_slices_nest_and_counters_end_where_the_report_does(tmp_path):
@@ -226,13 +244,12 @@ def test_perfetto_blocks_have_stacks_bytes_and_flows(tmp_path):
     trace = record(tmp_path, PROGRAM, "order_by_event")
     made = Perfetto(export("perfetto", trace))
     blocks = made.slices("device memory")
-    assert blocks and sum(annotations(block)["bytes"] for block in blocks) > 0
+    assert blocks and sum(made.annotations(block)["bytes"] for block in blocks) > 0
     for block in blocks:
-        frames = [fields(frame) for frame in fields(block[55][0])[1]]
-        assert frames[0][1][0].decode().startswith("main"), "outermost first"
-        assert all(frame[3][0] > 0 for frame in frames)
+        assert made.frames(block)[0][0].startswith("main"), "outermost first"
+        assert all(file.endswith((".cpp", ".h")) and line > 0 for _, file, line in made.frames(block))
     born = {flow for block in blocks for flow in block[47]}
-    copies = [event for _, event in made.events if event.get(22) == [b"copy"]]
+    copies = [event for _, event in made.events if made.category(event) == "copy"]
     assert copies and {flow for copy in copies for flow in copy.get(47, [])} & born
     assert {made.name(event) for event in copies} >= {made.tracks[event[11][0]].get(2, [b""])[0].decode() for event in copies}
     ended = {flow for _, event in made.events for flow in event.get(48, [])}
@@ -241,6 +258,15 @@ def test_perfetto_blocks_have_stacks_bytes_and_flows(tmp_path):
 
 def test_perfetto_has_marks_and_ranges(tmp_path):
     made = Perfetto(export("perfetto", record(tmp_path, PROGRAM, "growth")))
-    marks = [event for _, event in made.events if event[9] == [INSTANT] and event.get(22) == [b"mstx"]]
-    assert [mark[23][0] for mark in marks] == [b"step"] * 6
+    marks = [event for _, event in made.events if event[9] == [INSTANT] and made.category(event) == "mstx"]
+    assert [made.title(mark) for mark in marks] == ["step"] * 6
     assert all(4 in made.tracks[mark[11][0]] for mark in marks), "on the track of their thread"
+
+
+def test_perfetto_says_each_word_once(tmp_path):
+    data = export("perfetto", record(tmp_path, PROGRAM, "growth"))
+    made = Perfetto(data)
+    assert len(made.slices("device memory")) == 6
+    texts = [entry[2][0] for (table, _), entry in made.interned.items() if table in (1, 2, 3, 5, 18, 29)]
+    for word in b"mstx", b"step", b"device block", b"leak_programs.cpp":
+        assert len([text for text in texts if word in text]) == data.count(word) == 1, word

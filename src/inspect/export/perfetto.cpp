@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <unordered_map>
 
 #include "inspect/export/export.h"
 #include "inspect/export/protobuf.h"
@@ -21,26 +22,84 @@ namespace trace {
 constexpr uint32_t kPacket = 1;
 }
 namespace packet {
-constexpr uint32_t kTimestamp = 8, kSequence = 10, kTrackEvent = 11, kFlags = 13, kDescriptor = 60;
-}
+constexpr uint32_t kTimestamp = 8, kSequence = 10, kTrackEvent = 11, kInterned = 12, kFlags = 13,
+                   kDescriptor = 60;
+enum Flags : uint64_t { kStartsAnew = 1, kNeedsInterned = 2 };
+}  // namespace packet
 namespace track {
 constexpr uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8, kOrdering = 11,
                    kRank = 12;
 constexpr uint64_t kExplicit = 3;
 }  // namespace track
 namespace track_event {
-constexpr uint32_t kAnnotations = 4, kType = 9, kTrack = 11, kCategories = 22, kName = 23, kCounterValue = 30,
-                   kFlows = 47, kLastFlows = 48, kCallstack = 55;
+constexpr uint32_t kCategory = 3, kAnnotations = 4, kType = 9, kName = 10, kTrack = 11, kCounterValue = 30,
+                   kFlows = 47, kLastFlows = 48, kCallstack = 56;
 enum Type : uint64_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
 }  // namespace track_event
 namespace annotation {
-constexpr uint32_t kName = 10, kNumber = 3, kText = 6, kPointer = 7;
+constexpr uint32_t kName = 1, kNumber = 3, kPointer = 7, kText = 17;
+}
+namespace interned {
+enum Table : uint32_t {
+  kCategories = 1,
+  kNames = 2,
+  kAnnotationNames = 3,
+  kFunctions = 5,
+  kFrames = 6,
+  kCallstacks = 7,
+  kFiles = 18,
+  kTexts = 29
+};
 }
 namespace frame {
-constexpr uint32_t kFunction = 1, kFile = 2, kLine = 3;
+constexpr uint32_t kFunction = 2, kFile = 5, kLine = 6;
 }
 constexpr uint64_t kBytesUnit = 3;
-constexpr uint64_t kStartsAnew = 1;  // of a sequence: it needs nothing that came before
+
+// What events say again and again is written once, and has a number in its table from then on.
+class Interned {
+ public:
+  explicit Interned(NamedStacks& stacks) : stacks_(stacks) {}
+
+  uint64_t text(interned::Table table, const std::string& text) {
+    auto& numbers = texts_[table];
+    const auto [found, is_new] = numbers.try_emplace(text, numbers.size() + 1);
+    if (is_new) all_.message(table, Message().number(1, found->second).text(2, text));
+    return found->second;
+  }
+  // Outermost first.
+  uint64_t stack(const std::vector<uint32_t>& frames) {
+    const auto [found, is_new] = callstacks_.try_emplace(frames, callstacks_.size() + 1);
+    if (is_new) {
+      Message stack;
+      stack.number(1, found->second);
+      for (auto number = frames.rbegin(); number != frames.rend(); ++number) stack.number(2, frame(*number));
+      all_.message(interned::kCallstacks, stack);
+    }
+    return found->second;
+  }
+  const Message& all() const { return all_; }
+
+ private:
+  uint64_t frame(uint32_t number) {
+    const auto [found, is_new] = frames_.try_emplace(number, frames_.size() + 1);
+    if (is_new) {
+      const NamedFrame& one = stacks_.frame(number);
+      Message said;
+      said.number(1, found->second).number(frame::kFunction, text(interned::kFunctions, one.name));
+      if (!one.file.empty()) said.number(frame::kFile, text(interned::kFiles, one.file));
+      if (one.line > 0) said.number(frame::kLine, static_cast<uint64_t>(one.line));
+      all_.message(interned::kFrames, said);
+    }
+    return found->second;
+  }
+
+  NamedStacks& stacks_;
+  Message all_;
+  std::map<interned::Table, std::unordered_map<std::string, uint64_t>> texts_;
+  std::unordered_map<uint32_t, uint64_t> frames_;
+  std::map<std::vector<uint32_t>, uint64_t> callstacks_;
+};
 
 // Slices of a track must nest. Things that overlap as they like get lanes: tracks of one name, which the
 // viewer shows as one.
@@ -63,7 +122,7 @@ class Lanes {
 class PerfettoWriter {
  public:
   PerfettoWriter(const History& history, NamedStacks& stacks)
-      : history_(history), stacks_(stacks), lane_of_(history.lives.size()) {}
+      : history_(history), stacks_(stacks), interned_(stacks), lane_of_(history.lives.size()) {}
 
   std::string write() {
     describe(kProcess, [&](Message& descriptor) {
@@ -79,7 +138,11 @@ class PerfettoWriter {
     write_streams();
     std::stable_sort(events_.begin(), events_.end(),
                      [](const Timed& a, const Timed& b) { return a.time_ns < b.time_ns; });
-    Message whole;
+    Message whole, words;
+    words.number(packet::kSequence, 1)
+        .number(packet::kFlags, packet::kStartsAnew)
+        .message(packet::kInterned, interned_.all());
+    whole.message(trace::kPacket, words);
     for (const std::string& descriptor : descriptors_) whole.text(trace::kPacket, descriptor);
     for (const Timed& event : events_) whole.text(trace::kPacket, event.packet);
     return whole.bytes();
@@ -99,7 +162,6 @@ class PerfettoWriter {
     fill(descriptor);
     Message out;
     out.number(packet::kSequence, 1);
-    if (descriptors_.empty()) out.number(packet::kFlags, kStartsAnew);
     descriptors_.push_back(out.message(packet::kDescriptor, descriptor).bytes());
     return uuid;
   }
@@ -160,34 +222,29 @@ class PerfettoWriter {
 
   void add(uint64_t time_ns, const Message& event) {
     Message out;
-    out.number(packet::kTimestamp, time_ns).number(packet::kSequence, 1).message(packet::kTrackEvent, event);
+    out.number(packet::kTimestamp, time_ns)
+        .number(packet::kSequence, 1)
+        .number(packet::kFlags, packet::kNeedsInterned)
+        .message(packet::kTrackEvent, event);
     events_.push_back({time_ns, out.bytes()});
   }
   static Message event_on(uint64_t uuid, track_event::Type type) {
     Message event;
     return event.number(track_event::kType, type).number(track_event::kTrack, uuid);
   }
-  static void annotate(Message& event, const char* name, uint32_t kind, uint64_t value) {
-    event.message(track_event::kAnnotations, Message().text(annotation::kName, name).number(kind, value));
+  void title(Message& event, const char* category, const std::string& name) {
+    event.number(track_event::kCategory, interned_.text(interned::kCategories, category))
+        .number(track_event::kName, interned_.text(interned::kNames, name));
   }
-  static void annotate(Message& event, const char* name, const std::string& value) {
-    if (!value.empty())
-      event.message(track_event::kAnnotations,
-                    Message().text(annotation::kName, name).text(annotation::kText, value));
+  void annotate(Message& event, const char* name, uint32_t kind, uint64_t value) {
+    const uint64_t named = interned_.text(interned::kAnnotationNames, name);
+    event.message(track_event::kAnnotations, Message().number(annotation::kName, named).number(kind, value));
   }
-  // Outermost first.
+  void annotate(Message& event, const char* name, const std::string& value) {
+    if (!value.empty()) annotate(event, name, annotation::kText, interned_.text(interned::kTexts, value));
+  }
   void add_stack(Message& event, const Site& site) {
-    Message stack;
-    const std::vector<uint32_t>& frames = stacks_.of(site);
-    for (auto number = frames.rbegin(); number != frames.rend(); ++number) {
-      const NamedFrame& one = stacks_.frame(*number);
-      Message said;
-      said.text(frame::kFunction, one.name);
-      if (!one.file.empty()) said.text(frame::kFile, one.file);
-      if (one.line > 0) said.number(frame::kLine, static_cast<uint64_t>(one.line));
-      stack.message(1, said);
-    }
-    event.message(track_event::kCallstack, stack);
+    event.number(track_event::kCallstack, interned_.stack(stacks_.of(site)));
   }
 
   void write_step(const Step& step) {
@@ -201,9 +258,8 @@ class PerfettoWriter {
     if (step.birth) {
       lane_of_[step.life] = group.take();
       Message event = event_on(lane_of_[step.life], track_event::kBegin);
-      event.text(track_event::kCategories, "memory")
-          .text(track_event::kName, title_of(life))
-          .fixed(track_event::kFlows, flow_of(step.life));
+      title(event, "memory", title_of(life));
+      event.fixed(track_event::kFlows, flow_of(step.life));
       annotate(event, "bytes", annotation::kNumber, life.size);
       if (life.start != 0) annotate(event, "address", annotation::kPointer, life.start);
       annotate(event, "owner", history_.texts[life.name]);
@@ -241,9 +297,8 @@ class PerfettoWriter {
   void write_touch(const Touch& touch, int64_t life) {
     const uint64_t place = touch.on_stream ? stream_track(touch.stream) : thread_track(touch.site.thread);
     Message event = event_on(place, track_event::kInstant);
-    event.text(track_event::kCategories, "copy")
-        .text(track_event::kName,
-              fmt::format("{} ({})", info_of(touch.site.op).name, touch.write ? "writes" : "reads"));
+    title(event, "copy",
+          fmt::format("{} ({})", info_of(touch.site.op).name, touch.write ? "writes" : "reads"));
     annotate(event, "bytes", annotation::kNumber, touch.size);
     annotate(event, "address", annotation::kPointer, touch.address);
     if (life >= 0) event.fixed(track_event::kFlows, flow_of(static_cast<uint32_t>(life)));
@@ -252,10 +307,11 @@ class PerfettoWriter {
   }
 
   void write_remarks() {
-    for (const Remark& mark : history_.marks)
-      add(mark.site.time_ns, event_on(thread_track(mark.site.thread), track_event::kInstant)
-                                 .text(track_event::kCategories, "mstx")
-                                 .text(track_event::kName, history_.texts[mark.text]));
+    for (const Remark& mark : history_.marks) {
+      Message event = event_on(thread_track(mark.site.thread), track_event::kInstant);
+      title(event, "mstx", history_.texts[mark.text]);
+      add(mark.site.time_ns, event);
+    }
     for (const Span& span : history_.spans)
       slice(fmt::format("ranges of thread {}", span.site.thread), thread_track(span.site.thread),
             history_.texts[span.text], span.site.time_ns, span.ended ? span.end_ns : history_.end_ns, "mstx");
@@ -263,14 +319,15 @@ class PerfettoWriter {
 
   // Queued work has no length of its own here: when a device is through with it is not recorded. Waits have.
   void write_streams() {
-    for (const StreamCall& call : history_.stream_calls) {
-      const std::string name(info_of(call.site.op).name);
-      if (call.end_ns > call.site.time_ns)
-        slice("waits of the host", stream_track(call.stream), name, call.site.time_ns, call.end_ns, "wait");
-      else
-        add(call.site.time_ns, event_on(stream_track(call.stream), track_event::kInstant)
-                                   .text(track_event::kCategories, "stream")
-                                   .text(track_event::kName, name));
+    for (const StreamCall& made : history_.stream_calls) {
+      const std::string name(info_of(made.site.op).name);
+      if (made.end_ns > made.site.time_ns) {
+        slice("waits of the host", stream_track(made.stream), name, made.site.time_ns, made.end_ns, "wait");
+        continue;
+      }
+      Message event = event_on(stream_track(made.stream), track_event::kInstant);
+      title(event, "stream", name);
+      add(made.site.time_ns, event);
     }
   }
 
@@ -281,14 +338,15 @@ class PerfettoWriter {
     auto lane = std::find_if(used.begin(), used.end(), [&](const auto& one) { return one.second <= from; });
     if (lane == used.end()) lane = used.insert(used.end(), {new_track(group, parent), 0});
     lane->second = std::max(to, from + 1);
-    add(from, event_on(lane->first, track_event::kBegin)
-                  .text(track_event::kCategories, category)
-                  .text(track_event::kName, name));
+    Message event = event_on(lane->first, track_event::kBegin);
+    title(event, category, name);
+    add(from, event);
     add(lane->second, event_on(lane->first, track_event::kEnd));
   }
 
   const History& history_;
   NamedStacks& stacks_;
+  Interned interned_;
   std::vector<std::string> descriptors_;
   std::vector<Timed> events_;
   uint64_t next_ = 2;  // a track that is not taken
