@@ -355,8 +355,9 @@ Error Ledger::out_of_memory_locked(uint64_t page_count, uint64_t asked_bytes) {
   size_t named = 0;
   for (const Holder& holder : holders_locked()) {
     if (holder.bytes == 0 || named == 3) break;
-    who += fmt::format("{}pid {} ({}) {} in {} blocks", named++ == 0 ? "; largest holders: " : ", ",
-                       holder.pid, holder.name, format_bytes(holder.bytes), holder.blocks);
+    who +=
+        fmt::format("{}pid {} ({}) {} in {} block{}", named++ == 0 ? "; largest holders: " : ", ", holder.pid,
+                    holder.name, format_bytes(holder.bytes), holder.blocks, holder.blocks == 1 ? "" : "s");
   }
   if (const auto clearing = clearing_locked(); !clearing.empty())
     who += fmt::format("; still being cleared: {}", describe(clearing));

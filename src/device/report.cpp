@@ -125,9 +125,7 @@ void log_breach(device::LogLevel level, const char* function, const Error& error
   if (times == 0) write_line(fmt::format("plat {}: {}", severity, message));
   // Said again at every power of ten, so that a storm is seen and yet stays readable.
   for (uint64_t mark = 10; mark <= times + 1; mark *= 10)
-    if (mark == times + 1)
-      write_line(fmt::format("plat {}: {} ({} times by now) {}", severity, rules::get(error.rule).name, mark,
-                             message));
+    if (mark == times + 1) write_line(fmt::format("plat {}: {} times by now: {}", severity, mark, message));
 }
 
 void tell_recorder(const char* function, const Error& error, int code) {
