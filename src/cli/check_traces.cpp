@@ -29,10 +29,8 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Checker& checker, 
         "{}: {} event{} lost, so leaks are not judged, nor races, and other findings may be wrong", who,
         info.lost, info.lost == 1 ? " was" : "s were"));
   if (info.cut_off)
-    answer.notes.push_back(
-        fmt::format("{}: the file is cut off, so leaks are not judged, nor races, and what came after is not "
-                    "known",
-                    who));
+    answer.notes.push_back(fmt::format(
+        "{}: the file is cut off, so leaks are not judged, nor races; what came after is unknown", who));
   if (info.damaged > 0)
     answer.notes.push_back(fmt::format("{}: {} chunk{} of the trace {} damaged", who, info.damaged,
                                        info.damaged == 1 ? "" : "s", info.damaged == 1 ? "is" : "are"));

@@ -41,8 +41,7 @@ std::string own_line(const Json& status) {
     return fmt::format("fabric daemon: pid {} is of another version ({}); 'plat fabric stop' ends it\n",
                        number_of(status, "pid"), text_of(status, "other_version"));
   if (status.contains("silent") && !status.contains("pid"))
-    return "fabric daemon: it takes no connections; if it is stopped, 'kill -CONT' and its pid let it go "
-           "on\n";
+    return "fabric daemon: it takes no connections; if it is stopped, 'kill -CONT PID' lets it go on\n";
   if (status.contains("silent"))
     return fmt::format(
         "fabric daemon: pid {0} does not answer; if it is stopped, 'kill -CONT {0}' lets it go on\n",

@@ -61,8 +61,7 @@ thread_local Recent* t_recent = nullptr;
 thread_local const char* t_without_memory = nullptr;
 constexpr const char* kWithoutMemory =
     "MEM-Machine-memory: the process has no memory left for the library's own records, not even for the "
-    "whole "
-    "message. Free memory, or raise the limit of this process (ulimit -v, control groups).";
+    "whole message. Free memory, or raise the limit of this process (ulimit -v, control groups).";
 
 // Ends the text of a thread that ends. That of the main thread stays: its thread_local objects go before the
 // destructors of static ones, and programs call in from those.

@@ -89,6 +89,16 @@ def test_the_order_is_that_of_cmake(look):
     assert len(upward) == 1 and "low/ uses high/trace/, which does not come before it" in upward[0]
 
 
+def test_one_header_of_a_folder_may_be_allowed_alone(look):
+    one = {**HOUSE, "high/record": "base/text.h high/trace"}
+    assert look({"src/high/record/hook.c": '#include "base/text.h"\n'}, house=one) == []
+    unused = look({"src/high/record/hook.c": ""}, house=one)
+    assert len(unused) == 1 and "high/record/ is allowed base/text.h and does not use it" in unused[0]
+    other = look({"src/base/other.h": "", "src/base/README.md": "other.h\n",
+                  "src/high/record/hook.c": '#include "base/text.h"\n#include "base/other.h"\n'}, house=one)
+    assert len(other) == 1 and "high/record/ may not include base/other.h" in other[0]
+
+
 def test_every_folder_is_in_the_table(look):
     unknown = look(house={name: uses for name, uses in HOUSE.items() if name != "os"})
     assert len(unknown) == 1 and "os/ is not in HOUSE" in unknown[0]
