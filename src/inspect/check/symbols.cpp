@@ -55,13 +55,21 @@ bool is_own_function(const std::string& function) {
   return function.starts_with("plat::") || function.starts_with("plat_") || function.starts_with("platMstx");
 }
 
-bool is_in_header_of_others(const Frame& frame) {
-  static constexpr std::array<std::string_view, 6> kPlaces = {"/usr/include/",       "/usr/lib/",
-                                                              "/usr/local/include/", "/mstx_detail/",
-                                                              "/mstx/ms_tools_ext",  "/include/plat/"};
-  return frame.line != 0 && std::any_of(kPlaces.begin(), kPlaces.end(), [&](std::string_view place) {
+template <size_t kCount>
+bool is_below(const Frame& frame, const std::array<std::string_view, kCount>& places) {
+  return frame.line != 0 && std::any_of(places.begin(), places.end(), [&](std::string_view place) {
            return frame.file.find(place) != std::string::npos;
          });
+}
+bool is_in_system_header(const Frame& frame) {
+  static constexpr std::array<std::string_view, 3> kPlaces = {"/usr/include/", "/usr/lib/",
+                                                              "/usr/local/include/"};
+  return is_below(frame, kPlaces);
+}
+bool is_in_own_header(const Frame& frame) {
+  static constexpr std::array<std::string_view, 3> kPlaces = {"/mstx_detail/", "/mstx/ms_tools_ext",
+                                                              "/include/plat/"};
+  return is_below(frame, kPlaces);
 }
 
 // What runs a std::thread: a function that the library keeps to itself, and a sanitizer's before it.
@@ -169,9 +177,13 @@ struct Symbols::Files {
 };
 
 bool FrameFilter::hides(const Frame& frame) const {
+  return !all && (hides_as_ours(frame) || is_in_system_header(frame));
+}
+
+bool FrameFilter::hides_as_ours(const Frame& frame) const {
   if (all) return false;
-  if (frame.is_python()) return is_own_python(frame) || is_in_header_of_others(frame);
-  return hides_all_of(frame.module) || is_own_function(frame.function) || is_in_header_of_others(frame) ||
+  if (frame.is_python()) return is_own_python(frame) || is_in_own_header(frame);
+  return hides_all_of(frame.module) || is_own_function(frame.function) || is_in_own_header(frame) ||
          is_thread_runner(frame);
 }
 
@@ -227,18 +239,21 @@ std::vector<Frame> Symbols::name(uint64_t address) {
 std::vector<Frame> Symbols::frames_of(uint32_t stack) {
   const auto found = info_.stacks.find(stack);
   if (found == info_.stacks.end()) return {};
-  std::vector<Frame> shown = frames_of(found->second, false);
-  return shown.empty() ? frames_of(found->second, true) : shown;
+  for (const Shown which : {Shown::AsAsked, Shown::SystemHeadersToo}) {
+    std::vector<Frame> shown = frames_of(found->second, which);
+    if (!shown.empty()) return shown;
+  }
+  return frames_of(found->second, Shown::All);
 }
 
-std::vector<Frame> Symbols::frames_of(const std::vector<uint64_t>& stack, bool with_hidden) {
+std::vector<Frame> Symbols::frames_of(const std::vector<uint64_t>& stack, Shown which) {
   std::vector<Frame> shown;
   const bool has_python = !stack.empty() && stack.back() >= kPythonFrames;
   bool begun = false;  // past what stands between the program and the recorder
   bool ended = false;
   for (const uint64_t address : stack) {
     if (ended && address < kPythonFrames) continue;
-    if (!with_hidden && address < kPythonFrames) {
+    if (which != Shown::All && address < kPythonFrames) {
       const std::string module = last_part(file_at(call_before(address)));
       if (filter_.hides_all_of(module) && !is_interpreter(module)) {
         begun = begun || !is_recorder(module);
@@ -255,7 +270,9 @@ std::vector<Frame> Symbols::frames_of(const std::vector<uint64_t>& stack, bool w
       }
       if (ended) break;
       begun = true;
-      if (with_hidden || !filter_.hides(frame)) shown.push_back(frame);
+      const bool is_hidden = which == Shown::AsAsked ? filter_.hides(frame)
+                                                     : which != Shown::All && filter_.hides_as_ours(frame);
+      if (!is_hidden) shown.push_back(frame);
     }
     if (ended && !has_python) break;
   }

@@ -30,6 +30,7 @@ struct FrameFilter {
 
   bool hides(const Frame& frame) const;
   bool hides_all_of(const std::string& module) const;
+  bool hides_as_ours(const Frame& frame) const;  // not for being in a header of the system
 };
 
 class Symbols {
@@ -40,7 +41,8 @@ class Symbols {
   Symbols& operator=(const Symbols&) = delete;
 
   // The frames of a stack, innermost first, down to main or the thread's function, without those that are
-  // hidden. All of them if nothing else would be left; those of the recorder never.
+  // hidden. If nothing would be left, as where frame pointers are broken, those in headers of the system; if
+  // there are none, all; those of the recorder never.
   // Names cost what the files take to read: those of frames that are hidden by their library, or that are the
   // same below every program, are asked for only when they are shown.
   std::vector<Frame> frames_of(uint32_t stack);
@@ -50,7 +52,8 @@ class Symbols {
 
  private:
   struct Files;
-  std::vector<Frame> frames_of(const std::vector<uint64_t>& stack, bool with_hidden);
+  enum class Shown { AsAsked, SystemHeadersToo, All };
+  std::vector<Frame> frames_of(const std::vector<uint64_t>& stack, Shown which);
   std::string file_at(uint64_t call) const;
   // More than one if functions were inlined there, innermost first.
   std::vector<Frame> name(uint64_t address);
