@@ -35,7 +35,7 @@ bool ChangeSection::open(mstxDomainHandle_t client_domain) {
   lock.lock();
   if (client_domain == nullptr) return true;
   // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
-  domain = from_client(HandleKind::Domain, client_domain);
+  domain = from_client(client_domain);
   const Domain* const record = registry.domains.known(domain);
   if (record == nullptr)
     notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, client_domain);
@@ -45,7 +45,7 @@ bool ChangeSection::open(mstxDomainHandle_t client_domain) {
 }
 
 Handle ChangeSection::heap_of(mstxMemHeapHandle_t heap) {
-  const Handle handle = from_client(HandleKind::Heap, heap);
+  const Handle handle = from_client(heap);
   if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
   return registry.heaps.known(handle) != nullptr ? handle : Handle{};
 }

@@ -39,7 +39,7 @@ mstxDomainHandle_t mstxDomainCreateA(const char* name) {
       // One that said NULL before is asked again: it may have been switched on since.
       return known.value_or(nullptr) != nullptr ? known : tell_domain(tool, name, handle);
     });
-    if (wanted || dialect) return to_client<mstxDomainHandle_t>(HandleKind::Domain, handle);
+    if (wanted || dialect) return to_client<mstxDomainHandle_t>(handle);
     section.lock.lock();
     section.registry.destroy_domain(handle);
     return nullptr;

@@ -70,7 +70,7 @@ mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, mstxMemHeapDe
     const Handle handle =
         section.dialect ? registry.news_heap(section.domain, heap.range) : registry.add_heap(std::move(heap));
     if (section.is_wanted([&](const Tool& tool) { return register_at(tool, section.domain, told, handle); }))
-      return to_client<mstxMemHeapHandle_t>(HandleKind::Heap, handle);
+      return to_client<mstxMemHeapHandle_t>(handle);
     section.lock.lock();
     if (!section.dialect) registry.drop_heap(handle);
     return mstxMemHeapHandle_t();

@@ -10,30 +10,30 @@ namespace {
 
 // Tells one tool; in a domain, by the tool's own name for it: NULL for the global one, and not if the tool
 // was never told of it.
-struct NoDomain {};
 template <class Call, class... Args>
-auto tell_in(NoDomain, const Tool& tool, Args... args) {
+auto pass(const Tool& tool, Args... args) {
   return tell<Call>(tool, args...);
 }
 template <class Call, class... Args>
-auto tell_in(mstxDomainHandle_t domain, const Tool& tool, Args... args) {
+auto pass(const Tool& tool, mstxDomainHandle_t domain, Args... args) {
   ToolsName name = nullptr;
-  if (domain != nullptr) name = Broker::get().registry.name_of(from_client(HandleKind::Domain, domain), tool);
+  if (domain != nullptr) name = Broker::get().registry.name_of(from_client(domain), tool);
   domain = static_cast<mstxDomainHandle_t>(name.value_or(nullptr));
   return name ? tell<Call>(tool, domain, args...) : decltype(tell<Call>(tool, domain, args...)){};
 }
 
-template <class Call, class Domain>
-[[gnu::noinline]] void mark(Domain domain, const char* message, aclrtStream stream) {
+// Each takes what the tool's function does.
+template <class Call, class... Args>
+[[gnu::noinline]] void mark(Args... args) {
   guarded([&] {
     const ReadSection section;
-    for (const Tool& tool : section.tools) tell_in<Call>(domain, tool, text_or_empty(message), stream);
+    for (const Tool& tool : section.tools) pass<Call>(tool, args...);
   });
 }
 
 // Starts a range at every tool that has one to start.
-template <class Call, class Domain>
-[[gnu::noinline]] mstxRangeId start_range(Domain domain, const char* message, aclrtStream stream) {
+template <class Call, class... Args>
+[[gnu::noinline]] mstxRangeId start_range(Args... args) {
   return guarded([&]() -> mstxRangeId {
     const ReadSection section;
     if (section.broker.ranges.is_full()) {
@@ -45,7 +45,7 @@ template <class Call, class Domain>
     uint32_t parts = 0;
     uint64_t started = 0;
     for (Tool& tool : section.tools) {
-      const auto id = tell_in<Call>(domain, tool, text_or_empty(message), stream);
+      const auto id = pass<Call>(tool, args...);
       if (!id) continue;
       range->parts[tool.slot] = {tool.id, *id};
       ++parts;
@@ -60,17 +60,17 @@ template <class Call, class Domain>
 }
 
 // Ends a range at every tool that had a part in it and is still there.
-template <class Call, class Domain>
-[[gnu::noinline]] void end_range(Domain domain, mstxRangeId id) {
+template <class Call, class... Domain>
+[[gnu::noinline]] void end_range(mstxRangeId id, Domain... domain) {
   guarded([&] {
     const ReadSection section;
     const auto range = section.broker.ranges.close(id);
     for (const Tool& tool : section.tools) {
       if (range != nullptr && range->parts[tool.slot].tool == tool.id)
-        tell_in<Call>(domain, tool, range->parts[tool.slot].id);
+        pass<Call>(tool, domain..., range->parts[tool.slot].id);
       // All said 0, and to one that counts from 0 it is a range.
       else if (id == MSTX_INVALID_RANGE_ID && tool.gave_range_zero.load(std::memory_order_relaxed))
-        tell_in<Call>(domain, tool, id);
+        pass<Call>(tool, domain..., id);
     }
   });
 }
@@ -78,18 +78,18 @@ template <class Call, class Domain>
 }  // namespace
 
 void mstxMarkA(const char* message, aclrtStream stream) {
-  if (!nobody_listens())
-    mark<ToolCall<kCore, MSTX_API_CORE_MARK_A, mstxMarkAFunc>>(NoDomain(), message, stream);
+  using Call = ToolCall<kCore, MSTX_API_CORE_MARK_A, mstxMarkAFunc>;
+  if (!nobody_listens()) mark<Call>(text_or_empty(message), stream);
 }
 
 mstxRangeId mstxRangeStartA(const char* message, aclrtStream stream) {
   using Call = ToolCall<kCore, MSTX_API_CORE_RANGE_START_A, mstxRangeStartAFunc>;
-  return nobody_listens() ? MSTX_INVALID_RANGE_ID : start_range<Call>(NoDomain(), message, stream);
+  return nobody_listens() ? MSTX_INVALID_RANGE_ID : start_range<Call>(text_or_empty(message), stream);
 }
 
 void mstxRangeEnd(mstxRangeId id) {
-  if (!nobody_listens())
-    end_range<ToolCall<kCore, MSTX_API_CORE_RANGE_END, mstxRangeEndFunc>>(NoDomain(), id);
+  using Call = ToolCall<kCore, MSTX_API_CORE_RANGE_END, mstxRangeEndFunc>;
+  if (!nobody_listens()) end_range<Call>(id);
 }
 
 void mstxGetToolId(uint64_t* id) {
@@ -105,15 +105,15 @@ void mstxGetToolId(uint64_t* id) {
 
 void mstxDomainMarkA(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
   using Call = ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_MARK_A, mstxDomainMarkAFunc>;
-  if (!nobody_listens()) mark<Call>(domain, message, stream);
+  if (!nobody_listens()) mark<Call>(domain, text_or_empty(message), stream);
 }
 
 mstxRangeId mstxDomainRangeStartA(mstxDomainHandle_t domain, const char* message, aclrtStream stream) {
   using Call = ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_RANGE_START_A, mstxDomainRangeStartAFunc>;
-  return nobody_listens() ? MSTX_INVALID_RANGE_ID : start_range<Call>(domain, message, stream);
+  return nobody_listens() ? MSTX_INVALID_RANGE_ID : start_range<Call>(domain, text_or_empty(message), stream);
 }
 
 void mstxDomainRangeEnd(mstxDomainHandle_t domain, mstxRangeId id) {
   using Call = ToolCall<kDomain, MSTX_API_CORE2_DOMAIN_RANGE_END, mstxDomainRangeEndFunc>;
-  if (!nobody_listens()) end_range<Call>(domain, id);
+  if (!nobody_listens()) end_range<Call>(id, domain);
 }

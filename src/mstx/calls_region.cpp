@@ -79,7 +79,7 @@ Meaning meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& s
     section.notice(PLAT_MSTX_NOTICE_REF_TYPE, uint64_t{type}, index);
     return {};
   }
-  const Handle handle = from_client(HandleKind::Region, ref.handle);
+  const Handle handle = from_client(ref.handle);
   const Region* const region = regions.known(handle);
   if (regions.is_live(handle)) return {region, handle};
   section.notice(region == nullptr ? PLAT_MSTX_NOTICE_UNKNOWN_REGION : PLAT_MSTX_NOTICE_GONE_REGION,
@@ -231,7 +231,6 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
       return drop_all();
     }
     for (size_t r = 0; out != nullptr && r < count; ++r)
-      out[r] =
-          taken[r] || remembers ? to_client<mstxMemRegionHandle_t>(HandleKind::Region, handles[r]) : nullptr;
+      out[r] = taken[r] || remembers ? to_client<mstxMemRegionHandle_t>(handles[r]) : nullptr;
   });
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
-#include <string_view>
 
 #include "mstx/log.h"
 #include "mstx/tools.h"
@@ -39,13 +39,9 @@ Found find_in(void* library) {
 }
 
 template <class Visit>
-void for_each_entry(std::string_view list, std::string_view separators, Visit&& visit) {
-  while (!list.empty()) {
-    const size_t end = list.find_first_of(separators);
-    if (const std::string entry(list.substr(0, end)); !entry.empty()) visit(entry.c_str());
-    if (end == std::string_view::npos) break;
-    list.remove_prefix(end + 1);
-  }
+void for_each_entry(std::string list, const char* separators, Visit&& visit) {
+  char* rest = list.data();
+  while (const char* const entry = strtok_r(nullptr, separators, &rest)) visit(entry);
 }
 
 void attach_loaded(Tools& tools, void* library) {
@@ -77,11 +73,10 @@ bool attach_named(Tools& tools, const char* path) {
 // The path, or the list of paths, of a variable. Whether it names one library that was there.
 bool attach_all(Tools& tools, const char* path) {
   if (path == nullptr || *path == '\0') return false;
-  const std::string_view value(path);
   // A file may have a colon in its name.
-  const bool list = value.find(':') != std::string_view::npos && access(path, F_OK) != 0;
+  const bool list = std::strchr(path, ':') != nullptr && access(path, F_OK) != 0;
   if (!list) return attach_named(tools, path);
-  for_each_entry(value, ":", [&](const char* entry) { attach_named(tools, entry); });
+  for_each_entry(path, ":", [&](const char* entry) { attach_named(tools, entry); });
   return false;
 }
 

@@ -26,21 +26,23 @@ using core::Handle;
 // The handles that clients hold: a kind, an index and a generation in 64 bits. They look like pointers and
 // are none: the top byte makes them addresses that no machine maps, so a tool or program that follows one
 // faults at once. A value that was never given (an uninitialised field) is told from one that was.
-enum class HandleKind : uint8_t { Domain = 0xD1, Heap = 0xD2, Region = 0xD3 };
+constexpr uint64_t kind_of(mstxDomainHandle_t) { return 0xD1; }
+constexpr uint64_t kind_of(mstxMemHeapHandle_t) { return 0xD2; }
+constexpr uint64_t kind_of(mstxMemRegionHandle_t) { return 0xD3; }
 
 inline constexpr uint32_t kGenerationBits = 24;
 
-template <class Pointer>
-Pointer to_client(HandleKind kind, Handle handle) {
-  const uint64_t bits =
-      static_cast<uint64_t>(kind) << 56 | static_cast<uint64_t>(handle.generation) << 32 | handle.index;
-  return reinterpret_cast<Pointer>(bits);
+template <class ClientHandle>
+ClientHandle to_client(Handle handle) {
+  const uint64_t kind = kind_of(ClientHandle());
+  return reinterpret_cast<ClientHandle>(kind << 56 | uint64_t{handle.generation} << 32 | handle.index);
 }
 
 // None when the value cannot have come from to_client.
-inline Handle from_client(HandleKind kind, const void* value) {
+template <class ClientHandle>
+Handle from_client(ClientHandle value) {
   const auto bits = reinterpret_cast<uint64_t>(value);
-  if (bits >> 56 != static_cast<uint64_t>(kind)) return {};
+  if (bits >> 56 != kind_of(value)) return {};
   return {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32) & ((1u << kGenerationBits) - 1)};
 }
 

@@ -20,11 +20,11 @@ Region region_at(uint64_t start, Handle heap = {}, Handle domain = {}) {
 }
 
 TEST(MstxHandles, GarbageIsNoHandle) {
-  const auto given = to_client<void*>(HandleKind::Heap, Handle{5, 9});
-  EXPECT_EQ(from_client(HandleKind::Heap, given), (Handle{5, 9}));
-  EXPECT_FALSE(from_client(HandleKind::Region, given));
-  EXPECT_FALSE(from_client(HandleKind::Heap, nullptr));
-  EXPECT_FALSE(from_client(HandleKind::Heap, &given));
+  const auto given = to_client<mstxMemHeapHandle_t>({5, 9});
+  EXPECT_EQ(from_client(given), (Handle{5, 9}));
+  EXPECT_FALSE(from_client(reinterpret_cast<mstxMemRegionHandle_t>(given)));
+  EXPECT_FALSE(from_client(mstxMemHeapHandle_t()));
+  EXPECT_FALSE(from_client(reinterpret_cast<mstxMemHeapHandle_t>(const_cast<mstxMemHeapHandle_t*>(&given))));
 }
 
 TEST(MstxRegistry, TheSameNameIsTheSameDomain) {
