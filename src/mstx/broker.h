@@ -163,7 +163,9 @@ class ChangeSection {
       asked = asked || answer;
       taken = taken || answer.value_or(nullptr) != nullptr;
     }
-    return taken || (!asked && broker.tools.remembers());
+    const bool remembers = broker.tools.remembers();
+    if (!asked && !remembers) broker.tools.miss();
+    return taken || (!asked && remembers);
   }
 
  private:
@@ -188,14 +190,18 @@ auto change(bool in_vain, const char* name, const Do& call) {
   return in_vain ? nothing<Answer>(PLAT_MSTX_NO_LISTENER) : in_change_section(name, call);
 }
 
-// One about memory, which some tools do not care for, in a domain.
-template <class Do>
-auto change_memory(bool in_vain, const char* name, mstxDomainHandle_t domain, const Do& call) {
+// One about memory, which some tools do not care for, in a domain. Of what is new a later tool wants to know.
+enum class Memory : bool { Known, New };
+template <Memory kMemory = Memory::Known, class Do>
+auto change_memory(const char* name, mstxDomainHandle_t domain, const Do& call) {
   using Answer = std::invoke_result_t<Do, ChangeSection&>;
-  return change(in_vain, name, [=](ChangeSection& section) {
-    if (!section.memory_matters()) return nothing<Answer>(PLAT_MSTX_NO_LISTENER);
-    return section.open(domain) ? call(section) : nothing<Answer>(PLAT_MSTX_INVALID);
-  });
+  return change(kMemory == Memory::New ? nobody_hears_of_it() : nobody_listens(), name,
+                [=](ChangeSection& section) {
+                  if (section.memory_matters())
+                    return section.open(domain) ? call(section) : nothing<Answer>(PLAT_MSTX_INVALID);
+                  if (kMemory == Memory::New) section.broker.tools.miss();
+                  return nothing<Answer>(PLAT_MSTX_NO_LISTENER);
+                });
 }
 
 // Each tells a tool of something that lives, and notes the tool's name for it. Of regions, with names and

@@ -24,7 +24,7 @@ ToolsName register_at(const Tool& tool, Handle domain, const mstxMemHeapDesc_t& 
 template <class Change, class TellOne>
 int change_heap(const char* call, mstxDomainHandle_t domain, mstxMemHeapHandle_t heap, Change change,
                 TellOne tell_one) {
-  return change_memory(nobody_listens(), call, domain, [=](ChangeSection& section) -> int {
+  return change_memory(call, domain, [=](ChangeSection& section) -> int {
     const auto& heaps = section.registry.heaps;
     const Handle handle = section.heap_of(heap);
     if (!handle || !change(section, handle, heaps.live(handle))) return PLAT_MSTX_INVALID;
@@ -58,7 +58,7 @@ void tell_heap(const Tool& tool, Handle heap) {
 using namespace plat::mstx;
 
 mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, mstxMemHeapDesc_t const* desc) {
-  return change_memory(nobody_hears_of_it(), __func__, domain, [=](ChangeSection& section) {
+  return change_memory<Memory::New>(__func__, domain, [=](ChangeSection& section) {
     if (!section.has(desc != nullptr && desc->typeSpecificDesc != nullptr)) return mstxMemHeapHandle_t();
     mstxMemHeapDesc_t told{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
                            desc->typeSpecificDesc};

@@ -90,7 +90,7 @@ Meaning meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& s
 // The way of every batch that refers to regions, from the client to the tools.
 template <class Kind>
 int change_regions(const char* call, mstxDomainHandle_t domain, const typename Kind::Batch* batch) {
-  return change_memory(nobody_listens(), call, domain, [=](ChangeSection& section) -> int {
+  return change_memory(call, domain, [=](ChangeSection& section) -> int {
     const auto items = Kind::items_of(batch);
     if (!section.has(items.data() != nullptr)) return PLAT_MSTX_INVALID;
     BatchPerTool<Kind> told(items.size(), section.tools);
@@ -176,7 +176,7 @@ int platMstxMemRegionsResize(mstxDomainHandle_t domain, platMstxMemRegionsResize
 }
 
 int platMstxMemMarkInitialized(mstxDomainHandle_t domain, platMstxMemInitializedBatch_t const* desc) {
-  return change_memory(nobody_listens(), __func__, domain, [=](ChangeSection& section) -> int {
+  return change_memory(__func__, domain, [=](ChangeSection& section) -> int {
     if (desc == nullptr || desc->structSize < sizeof(*desc) || desc->rangeArray == nullptr)
       return PLAT_MSTX_INVALID;
     section.tell_each([&](const Tool& tool, mstxDomainHandle_t its_domain) {
@@ -187,7 +187,7 @@ int platMstxMemMarkInitialized(mstxDomainHandle_t domain, platMstxMemInitialized
 }
 
 void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBatch_t const* desc) {
-  change_memory(nobody_hears_of_it(), __func__, domain, [=](ChangeSection& section) {
+  change_memory<Memory::New>(__func__, domain, [=](ChangeSection& section) {
     if (!section.has(desc != nullptr && desc->regionDescArray != nullptr) || desc->regionCount == 0) return;
     const size_t count = desc->regionCount;
     // What the tools get: the client's batch as far as the client fills it in, then with their own heap and
@@ -227,6 +227,7 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
     }
     const bool remembers = section.broker.tools.remembers();
     if (!asked && !remembers) {
+      section.broker.tools.miss();
       section.lock.lock();
       return drop_all();
     }

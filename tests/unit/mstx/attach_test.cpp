@@ -150,6 +150,33 @@ TEST_F(MstxTest, WhatIsRememberedOutlastsTheLastTool) {
   EXPECT_EQ(ToolB::books.regions.size(), 1u);
 }
 
+// In a process of its own: what was missed once is missed for good. Whether the second tool was told that it
+// knows all.
+template <class Before>
+int completeness_after(const Before& before) {
+  ToolA::habits.only_marks = true;
+  platMstxAttachFunction(ToolA::init, "a", nullptr);
+  before();
+  ToolB::habits.extensions = true;
+  platMstxAttachFunction(ToolB::init, "b", nullptr);
+  return static_cast<int>(ToolB::books.replays.at(0).complete);
+}
+
+TEST_F(MstxTest, WhatOnlyAToolOfMarksCouldHaveHeardIsMissedByTheNext) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto register_unheard = [] {
+    platMstxRemember(0);
+    EXPECT_EQ(add_region(nullptr, nullptr, 0x1000, 64), nullptr);
+  };
+  EXPECT_EXIT(_exit(completeness_after(register_unheard)), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(MstxTest, NothingIsMissedWhileTheBrokerRemembers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto register_remembered = [] { EXPECT_NE(add_region(nullptr, nullptr, 0x1000, 64), nullptr); };
+  EXPECT_EXIT(_exit(completeness_after(register_remembered)), testing::ExitedWithCode(1), "");
+}
+
 TEST_F(MstxTest, RememberingCanBeAskedForAndEnded) {
   EXPECT_EQ(platMstxRemember(1), PLAT_MSTX_OK);
   const auto heap = add_heap(nullptr, 0x1000, 0x1000);
