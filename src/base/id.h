@@ -25,4 +25,31 @@ struct Id {
 static_assert(sizeof(Id<void>) == sizeof(uint32_t) && std::is_trivially_copyable_v<Id<void>> &&
               std::is_standard_layout_v<Id<void>> && !std::is_convertible_v<uint32_t, Id<void>>);
 
+// What a record has of a place in another table, or its own: the number + 1, so that memory which nobody has
+// written leads nowhere.
+template <class Place>
+struct Link {
+  uint32_t number_after = 0;
+
+  constexpr Link() = default;
+  constexpr explicit Link(Place place) : number_after(place.value + 1) {}
+  constexpr explicit operator bool() const { return number_after != 0; }
+  constexpr Place operator*() const { return Place(number_after - 1); }
+  friend constexpr bool operator==(Link, Link) = default;
+};
+
+// All numbers of a kind below `count`: for (const PageId page : ids<PageId>(count)).
+template <class Place>
+constexpr auto ids(uint32_t count) {
+  struct Numbers {
+    uint32_t at, end_at;
+    constexpr Numbers begin() const { return *this; }
+    constexpr Numbers end() const { return {end_at, end_at}; }
+    constexpr Place operator*() const { return Place(at); }
+    constexpr Numbers& operator++() { return ++at, *this; }
+    constexpr bool operator==(const Numbers&) const = default;
+  };
+  return Numbers{0, count};
+}
+
 }  // namespace plat

@@ -12,5 +12,7 @@ using BankId = Id<struct BankKind>;
 using BlockId = Id<struct BlockKind>;  // a block, by its record in the ledger
 using KeyId = Id<struct KeyKind>;      // an IPC key, by its record there
 using PageId = Id<struct PageKind>;    // 2 MiB of the memory, from the beginning of the file
+using SlotId = Id<struct SlotKind>;    // the place of a process in the ledger
+using ListId = Id<struct ListKind>;    // a part of a whitelist there
 
 }  // namespace plat::device

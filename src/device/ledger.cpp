@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kScrubPatienceNs = 60'000'000'000;
 constexpr uint32_t kScrubPollMicroseconds = 200;
 
-uint64_t& holder_word(HandleRecord& record, uint32_t slot) { return record.holders[slot / 64]; }
-uint64_t holder_bit(uint32_t slot) { return uint64_t{1} << (slot % 64); }
+uint64_t& holder_word(HandleRecord& record, SlotId slot) { return record.holders[slot.value / 64]; }
+uint64_t holder_bit(SlotId slot) { return uint64_t{1} << (slot.value % 64); }
 
 bool has_holder(const HandleRecord& record) {
   return std::any_of(std::begin(record.holders), std::end(record.holders),
@@ -46,34 +46,32 @@ uint64_t pages_to_come(const auto& clearing, bool hope_for_the_stopped) {
 
 }  // namespace
 
-// Chains `count` free pages, contiguous if there is such a run, and marks them used. The head, index + 1.
-std::optional<uint32_t> Ledger::take_pages_locked(uint64_t wanted) {
+// Chains free pages, contiguous if there is such a run, and marks them used. The first; none if they lack.
+Link<PageId> Ledger::take_pages_locked(uint64_t wanted) {
   LedgerHeader& h = *header_;
-  if (wanted == 0 || wanted > h.free_pages) return std::nullopt;
+  if (wanted == 0 || wanted > h.free_pages) return {};
   const auto count = static_cast<uint32_t>(wanted);
-  const auto chain = [&](uint32_t page, uint32_t next) {
-    core::set_bit(page_bits(), page);
-    pages_[page].next = next;
+  Link<PageId> head;
+  const auto chain = [&](PageId id, Link<PageId> next) {
+    core::set_bit(page_bits(), id.value);
+    page(id).next = next;
   };
   if (const auto run = core::find_clear_run(page_bits(), h.page_count, count, h.page_hint)) {
-    for (uint32_t i = 0; i < count; ++i) chain(*run + i, i + 1 < count ? *run + i + 2 : 0);
+    for (uint32_t i = count; i-- > 0; head = Link(PageId(*run + i))) chain(PageId(*run + i), head);
     h.page_hint = *run + count;
     h.free_pages -= count;
-    return *run + 1;
+    return head;
   }
   // No such run: any free pages will do, in ascending order so that neighbours still merge.
-  uint32_t head = 0;
-  uint32_t previous = 0;
-  uint32_t from = 0;
+  Link<PageId>* end = &head;
+  h.page_hint = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t page = *core::find_clear(page_bits(), h.page_count, from);
-    chain(page, 0);
-    if (i == 0) head = page + 1;
-    if (i > 0) pages_[previous].next = page + 1;
-    previous = page;
-    from = page + 1;
+    const PageId id(*core::find_clear(page_bits(), h.page_count, h.page_hint));
+    chain(id, {});
+    *end = Link(id);
+    end = &page(id).next;
+    h.page_hint = id.value + 1;
   }
-  h.page_hint = from;
   h.free_pages -= count;
   return head;
 }
@@ -97,12 +95,12 @@ Result<BlockId> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
       LedgerHeader& h = *header_;
       const auto handle = core::find_clear(handle_bits(), h.handle_count, h.handle_hint);
       const Result<> planned = page_count <= h.free_pages ? allow_by_plan_locked(page_count) : Result<>{};
-      const auto first_page = handle && planned ? take_pages_locked(page_count) : std::nullopt;
+      const auto first_page = handle && planned ? take_pages_locked(page_count) : Link<PageId>();
       if (first_page) {
         crash_point("allocate-pages");
         HandleRecord& record = handles_[*handle];
         record.generation += 1;
-        record.first_page = *first_page;
+        record.first_page = first_page;
         record.page_count = static_cast<uint32_t>(page_count);
         std::fill(std::begin(record.holders), std::end(record.holders), 0);
         holder_word(record, slot_) = holder_bit(slot_);
@@ -111,7 +109,7 @@ Result<BlockId> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
         record.fabric_key = 0;
         record.exporter = 0;
         record.share_flags = 0;
-        record.whitelist = 0;
+        record.whitelist = {};
         record.attribute = info.attribute;
         record.purpose = info.purpose;
         record.location_type = info.location_type;
@@ -144,13 +142,13 @@ Result<BlockId> Ledger::allocate(uint64_t page_count, const BlockInfo& info) {
 }
 
 bool Ledger::has_committed_pages(BlockId block) const {
-  for (uint32_t at = record(block).first_page; at != 0; at = pages_[at - 1].next)
-    if (pages_[at - 1].committed.load(std::memory_order_relaxed) != PageState::Nothing) return true;
+  for (Link<PageId> at = record(block).first_page; at; at = page(*at).next)
+    if (page(*at).committed.load(std::memory_order_relaxed) != PageState::Nothing) return true;
   return false;
 }
 
 // Removes one holder; true if the block has none left.
-bool Ledger::drop_hold_locked(BlockId block, uint32_t slot) {
+bool Ledger::drop_hold_locked(BlockId block, SlotId slot) {
   holder_word(record(block), slot) &= ~holder_bit(slot);
   return !has_holder(record(block));
 }
@@ -166,14 +164,14 @@ void Ledger::free_block_locked(BlockId block) {
   HandleRecord& record = handles_[block.value];
   // The commit word first: from here on a rebuild sees a free record and takes its pages and whitelist as
   // free.
-  const uint32_t first_page = record.first_page;
-  uint32_t whitelist = record.whitelist;
+  const Link<PageId> first_page = record.first_page;
+  Link<ListId> whitelist = record.whitelist;
   if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) header_->scrub_count -= 1;
   record.state.store(HandleState::Free, std::memory_order_release);
   crash_point("free-record");
   core::clear_bit(handle_bits(), block.value);
-  for (uint32_t at = first_page; at != 0; at = pages_[at - 1].next) {
-    core::clear_bit(page_bits(), at - 1);
+  for (Link<PageId> at = first_page; at; at = page(*at).next) {
+    core::clear_bit(page_bits(), (*at).value);
     header_->free_pages += 1;
   }
   drop_whitelist_locked(whitelist);
@@ -234,12 +232,12 @@ void Ledger::hold_locked(BlockId block) {
 }
 
 bool Ledger::held_by_me_locked(BlockId block) const {
-  return (record(block).holders[slot_ / 64] & holder_bit(slot_)) != 0;
+  return (record(block).holders[slot_.value / 64] & holder_bit(slot_)) != 0;
 }
 
 bool Ledger::held_by_others_locked(BlockId block) const {
   for (uint32_t word = 0; word < kHolderWords; ++word) {
-    const uint64_t mine = word == slot_ / 64 ? holder_bit(slot_) : 0;
+    const uint64_t mine = word == slot_.value / 64 ? holder_bit(slot_) : 0;
     if ((record(block).holders[word] & ~mine) != 0) return true;
   }
   return false;
@@ -262,9 +260,9 @@ Usage Ledger::usage() {
 std::vector<Ledger::Clearing> Ledger::clearing_locked() const {
   std::map<uint64_t, Clearing> by_scrubber;
   if (header_->scrub_count == 0) return {};
-  for (uint32_t handle = 0; handle < header_->handle_count; ++handle)
-    if (handles_[handle].state.load(std::memory_order_relaxed) == HandleState::Scrub)
-      by_scrubber[handles_[handle].scrubber].pages += handles_[handle].page_count;
+  for (const BlockId block : blocks())
+    if (record(block).state.load(std::memory_order_relaxed) == HandleState::Scrub)
+      by_scrubber[record(block).scrubber].pages += record(block).page_count;
   for (const ProcessSlot& slot : std::span(slots_, kMaxProcesses)) {
     const auto found = by_scrubber.find(slot.incarnation);
     if (found == by_scrubber.end() || slot.state.load(std::memory_order_relaxed) != SlotState::Live) continue;
@@ -296,9 +294,9 @@ Usage Ledger::usage_locked() {
       (header_->free_pages + pages_to_come(clearing_locked(), /*hope_for_the_stopped=*/false)) *
       core::kPageBytes;
   usage.free_bytes = usage.free_page_bytes;
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (slots_[slot].state.load(std::memory_order_relaxed) == SlotState::Live)
-      usage.free_bytes += slots_[slot].small_free_bytes.load(std::memory_order_relaxed);
+  for (const ProcessSlot& slot : std::span(slots_, kMaxProcesses))
+    if (slot.state.load(std::memory_order_relaxed) == SlotState::Live)
+      usage.free_bytes += slot.small_free_bytes.load(std::memory_order_relaxed);
   if (fault::armed() && header_->device_number < kMaxDevices) [[unlikely]] {
     const uint64_t lost = usage.total_bytes - fault::capacity_left(header_->device_number, usage.total_bytes);
     usage.total_bytes -= lost;
@@ -310,24 +308,24 @@ Usage Ledger::usage_locked() {
 
 std::vector<Holder> Ledger::holders_locked() {
   std::vector<Holder> holders(kMaxProcesses);
-  for (uint32_t handle = 0; handle < header_->handle_count; ++handle) {
-    const HandleRecord& record = handles_[handle];
+  for (const HandleRecord& record : std::span(handles_, header_->handle_count)) {
     if (record.state.load(std::memory_order_acquire) != HandleState::Allocated) continue;
     const uint64_t bytes = uint64_t{record.page_count} * core::kPageBytes;
     const bool shared = holder_count(record) > 1;
-    for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-      if ((record.holders[slot / 64] & holder_bit(slot)) == 0) continue;
-      holders[slot].bytes += bytes;
-      holders[slot].blocks += 1;
-      if (shared) holders[slot].shared_bytes += bytes;
+    for (const SlotId slot : slots()) {
+      if ((record.holders[slot.value / 64] & holder_bit(slot)) == 0) continue;
+      Holder& holder = holders[slot.value];
+      holder.bytes += bytes;
+      holder.blocks += 1;
+      if (shared) holder.shared_bytes += bytes;
     }
   }
   std::vector<Holder> live;
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (slots_[slot].state.load(std::memory_order_relaxed) != SlotState::Live) continue;
-    holders[slot].pid = slots_[slot].pid;
-    holders[slot].name = slots_[slot].name;
-    live.push_back(holders[slot]);
+  for (const SlotId id : slots()) {
+    if (slot(id).state.load(std::memory_order_relaxed) != SlotState::Live) continue;
+    holders[id.value].pid = slot(id).pid;
+    holders[id.value].name = slot(id).name;
+    live.push_back(holders[id.value]);
   }
   std::sort(live.begin(), live.end(), [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
   return live;

@@ -96,7 +96,7 @@ class Ledger {
   // The block's pages in order. Needs no lock while the block is held.
   template <class Each>
   void for_each_page(BlockId block, Each&& each) const {
-    for (uint32_t at = record(block).first_page; at != 0; at = pages_[at - 1].next) each(PageId(at - 1));
+    for (Link<PageId> at = record(block).first_page; at; at = page(*at).next) each(*at);
   }
   PageRecord& page(PageId page) const { return pages_[page.value]; }
   HandleRecord& record(BlockId block) const { return handles_[block.value]; }
@@ -111,9 +111,8 @@ class Ledger {
   static int32_t bare_pid(const os::ProcessIdentity& process, uint64_t home_namespace);
 
   // My own place in the ledger.
-  ProcessSlot& my_slot() { return slots_[slot_]; }
+  ProcessSlot& my_slot() { return slots_[slot_.value]; }
   uint64_t incarnation() const { return incarnation_; }
-  uint32_t slot() const { return slot_; }
 
   // The lock of the device, for the few operations that live above the ledger (sharing).
   class Lock {
@@ -127,14 +126,14 @@ class Ledger {
     Ledger& ledger_;
   };
 
-  // Whitelists hang on a handle or an IPC record by the index of their first block. All under the lock.
+  // Whitelists hang on a handle or an IPC record by their first part. All under the lock.
   // Adding leaves out what is there already, and returns false when there is no room; then nothing was added.
-  bool add_to_whitelist_locked(uint32_t& head, std::span<const int32_t> pids);
-  bool is_whitelisted_locked(uint32_t head, int32_t pid) const;
-  void drop_whitelist_locked(uint32_t& head);
+  bool add_to_whitelist_locked(Link<ListId>& head, std::span<const int32_t> pids);
+  bool is_whitelisted_locked(Link<ListId> head, int32_t pid) const;
+  void drop_whitelist_locked(Link<ListId>& head);
 
   // IPC keys, under the lock.
-  IpcRecord& ipc(KeyId key) { return ipc_[key.value]; }
+  IpcRecord& ipc(KeyId key) const { return ipc_[key.value]; }
   std::optional<KeyId> free_ipc_locked() const;
   void drop_ipc_locked(KeyId key);
 
@@ -173,7 +172,7 @@ class Ledger {
   [[noreturn]] void end_process(const char* why) const;
   void drop_keys_of_locked(const std::vector<uint64_t>& exporters);
   void rebuild_locked();
-  bool slot_is_alive(uint32_t slot) const;
+  bool slot_is_alive(SlotId slot) const;
   bool incarnation_is_alive(uint64_t incarnation) const;
   // Takes the holds of dead processes away; blocks that nobody holds any more are added to `to_scrub`.
   void reap_locked(std::vector<BlockId>& to_scrub);
@@ -184,10 +183,10 @@ class Ledger {
   void look_after_file();
 
   Result<> allow_by_plan_locked(uint64_t page_count) const;
-  std::optional<uint32_t> take_pages_locked(uint64_t wanted);
+  Link<PageId> take_pages_locked(uint64_t wanted);
   void free_block_locked(BlockId block);
   void begin_scrub_locked(BlockId block, uint64_t scrubber);
-  bool drop_hold_locked(BlockId block, uint32_t slot);
+  bool drop_hold_locked(BlockId block, SlotId slot);
   bool has_committed_pages(BlockId block) const;
   Usage usage_locked();
   // What others are clearing at this moment, by who does it.
@@ -203,6 +202,11 @@ class Ledger {
   Error out_of_memory_locked(uint64_t page_count, uint64_t asked_bytes);
   std::vector<Holder> holders_locked();
 
+  auto blocks() const { return ids<BlockId>(header_->handle_count); }
+  static auto slots() { return ids<SlotId>(kMaxProcesses); }
+  static auto keys() { return ids<KeyId>(kIpcKeys); }
+  ProcessSlot& slot(SlotId slot) const { return slots_[slot.value]; }
+  WhitelistBlock& part(ListId part) const { return whitelist_[part.value]; }
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }
   core::BitWords handle_bits() const { return {handle_bits_, (header_->handle_count + 63) / 64}; }
 
@@ -225,7 +229,7 @@ class Ledger {
   IpcRecord* ipc_ = nullptr;
   os::ProcessIdentity me_;
   std::atomic<bool> told_of_removal_{false};
-  uint32_t slot_ = 0;
+  SlotId slot_;
   uint64_t incarnation_ = 0;
   Discard discard_;
   std::map<BlockId, uint32_t> further_holds_;  // of blocks that this process holds more than once

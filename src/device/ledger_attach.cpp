@@ -121,18 +121,18 @@ Result<> Ledger::join(const LedgerOptions& options) {
 // A process that ends has no files any more, but keeps its lock until all its memory is given back, which
 // takes a while. Then the machine is free for whoever comes next.
 bool Ledger::a_peer_is_ending() const {
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (slot == slot_ || slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live ||
-        !slot_is_alive(slot))
+  for (const SlotId id : slots()) {
+    if (id == slot_ || slot(id).state.load(std::memory_order_acquire) != SlotState::Live ||
+        !slot_is_alive(id))
       continue;
-    if (slots_[slot].pid_namespace == me_.pid_namespace && os::has_open_files(slots_[slot].pid)) return false;
+    if (slot(id).pid_namespace == me_.pid_namespace && os::has_open_files(slot(id).pid)) return false;
   }
   return true;
 }
 
 void Ledger::leave_slot() {
-  slots_[slot_].state.store(SlotState::Free, std::memory_order_release);
-  os::unlock_byte(control_.get(), kSlotLockByte + slot_);
+  my_slot().state.store(SlotState::Free, std::memory_order_release);
+  os::unlock_byte(control_.get(), kSlotLockByte + slot_.value);
   os::unmap(base_, mapped_bytes_);
   base_ = nullptr;
 }
@@ -141,9 +141,9 @@ void Ledger::leave_slot() {
 std::string Ledger::a_user() const {
   LedgerHeader h{};
   if (!os::read_at(control_.get(), &h, sizeof h, 0)) return "another process";
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
+  for (const SlotId slot : slots()) {
     ProcessSlot record{};
-    const uint64_t at = h.slot_offset + uint64_t{slot} * h.slot_stride;
+    const uint64_t at = h.slot_offset + uint64_t{slot.value} * h.slot_stride;
     // Of another version no more is known than where the pid stands.
     const size_t known_bytes =
         h.layout_version == kLayoutVersion ? sizeof record : offsetof(ProcessSlot, start_time);
@@ -235,10 +235,11 @@ Result<> Ledger::take_slot() {
   whitelist_ = reinterpret_cast<WhitelistBlock*>(base_ + at.whitelist);
   ipc_ = reinterpret_cast<IpcRecord*>(base_ + at.ipc);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    for (slot_ = 0; slot_ < kMaxProcesses; ++slot_) {
-      ProcessSlot& mine = slots_[slot_];
+    for (const SlotId id : slots()) {
+      ProcessSlot& mine = slot(id);
       if (mine.state.load(std::memory_order_acquire) != SlotState::Free) continue;
-      if (os::try_lock_byte(control_.get(), kSlotLockByte + slot_) != 0) continue;
+      if (os::try_lock_byte(control_.get(), kSlotLockByte + id.value) != 0) continue;
+      slot_ = id;
       incarnation_ = header_->next_incarnation++;
       mine.pid = me_.pid;
       mine.start_time = me_.start_time;
@@ -280,9 +281,10 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     if (!data_) return no_file(fmt::format("memory file of {} bytes", h.capacity_bytes), errno);
   } else {
     // Every process that holds the file offers it through /proc. One may be ending, so all are asked.
-    for (uint32_t slot = 0; slot < kMaxProcesses && !data_; ++slot) {
-      const ProcessSlot& peer = slots_[slot];
-      if (slot == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live) continue;
+    for (const SlotId id : slots()) {
+      const ProcessSlot& peer = slot(id);
+      if (data_) break;
+      if (id == slot_ || peer.state.load(std::memory_order_acquire) != SlotState::Live) continue;
       data_ = os::move_high(os::open_from_process(peer.pid, peer.data_fd, h.data_device, h.data_inode));
     }
     if (!data_)
@@ -299,13 +301,12 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     h.data_inode = data_identity_.inode;
     // All whitelist blocks are free; the rest of a fresh file is zero, which is what an empty ledger looks
     // like.
-    for (uint32_t block = 0; block < h.whitelist_count; ++block)
-      whitelist_[block].next = block + 1 < h.whitelist_count ? block + 2 : 0;
-    h.free_whitelist = 1;
+    for (uint32_t number = h.whitelist_count; number-- > 0; h.free_whitelist = Link(ListId(number)))
+      part(ListId(number)).next = h.free_whitelist;
     h.free_pages = h.page_count;
     h.ready = 1;
   }
-  slots_[slot_].data_fd = data_.get();
+  my_slot().data_fd = data_.get();
   crash_point("joined");
   return {};
 }

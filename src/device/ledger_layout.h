@@ -67,8 +67,8 @@ struct alignas(64) LedgerHeader {
   uint32_t free_pages;
   uint32_t page_hint;
   uint32_t handle_hint;
-  uint32_t free_whitelist;  // head of a list, index + 1
-  uint32_t scrub_count;     // blocks in state Scrub
+  Link<ListId> free_whitelist;
+  uint32_t scrub_count;  // blocks in state Scrub
 
   uint32_t server;  // of the super-pod; kNoServer: none
 };
@@ -98,15 +98,15 @@ enum class Purpose : uint8_t { Physical, Device, SmallPages, Media, Pool, Host }
 struct alignas(64) HandleRecord {
   std::atomic<HandleState> state;  // the commit word
   uint32_t generation;             // counts the lives of the record
-  uint32_t first_page;             // index + 1
+  Link<PageId> first_page;
   uint32_t page_count;
   uint64_t holders[kHolderWords];
   uint64_t scrubber;      // incarnation
   uint64_t share_secret;  // 0: not exported
   uint64_t exporter;      // incarnation
   uint32_t share_flags;
-  uint32_t whitelist;  // head, index + 1
-  uint8_t attribute;   // aclrtMemAttr
+  Link<ListId> whitelist;
+  uint8_t attribute;  // aclrtMemAttr
   Purpose purpose;
   uint8_t location_type;
   uint8_t padding;
@@ -124,7 +124,7 @@ struct alignas(64) IpcRecord {
   BlockId handle;
   uint32_t handle_generation;
   uint32_t flags;
-  uint32_t whitelist;  // head, index + 1
+  Link<ListId> whitelist;
 };
 inline constexpr uint32_t kIpcKeys = 16384;
 
@@ -133,13 +133,13 @@ inline constexpr uint32_t kIpcKeys = 16384;
 enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2, Exposed = 3 };
 
 struct PageRecord {
-  uint32_t next;  // index + 1; 0 ends the chain
+  Link<PageId> next;
   std::atomic<PageState> committed;
 };
 
 inline constexpr uint32_t kWhitelistPids = 14;
 struct WhitelistBlock {
-  uint32_t next;  // index + 1
+  Link<ListId> next;
   uint32_t count;
   int32_t pids[kWhitelistPids];
 };

@@ -46,8 +46,8 @@ void Ledger::take_device_lock() {
       // Without the lock, and only for a message.
       const uint64_t holder = header_->transaction.load(std::memory_order_relaxed);
       int32_t pid = 0;
-      for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-        if (slots_[slot].incarnation == holder) pid = slots_[slot].pid;
+      for (const ProcessSlot& slot : std::span(slots_, kMaxProcesses))
+        if (slot.incarnation == holder) pid = slot.pid;
       report::notice(
           fmt::format("device {}: pid {} has held the device lock for a second (is it stopped?); waiting",
                       header_->device_number, pid));
@@ -79,10 +79,10 @@ void Ledger::reopen_control() {
 void Ledger::pass_locks_on() {
   for (int attempt = 0; attempt < kReopenAttempts; ++attempt) {
     reopen_control();
-    if (os::try_lock_byte(control_.get(), kSlotSpareByte + slot_) == EBADF) continue;
+    if (os::try_lock_byte(control_.get(), kSlotSpareByte + slot_.value) == EBADF) continue;
     if (os::map_over(base_, mapped_bytes_, control_.get()) != 0) continue;
-    if (os::try_lock_byte(control_.get(), kSlotLockByte + slot_) == 0)
-      os::unlock_byte(control_.get(), kSlotSpareByte + slot_);
+    if (os::try_lock_byte(control_.get(), kSlotLockByte + slot_.value) == 0)
+      os::unlock_byte(control_.get(), kSlotSpareByte + slot_.value);
     return;
   }
   end_process("cannot be mapped again");
@@ -125,13 +125,16 @@ void Ledger::rebuild_locked() {
   LedgerHeader& h = *header_;
   std::fill(page_bits().begin(), page_bits().end(), 0);
   std::fill(handle_bits().begin(), handle_bits().end(), 0);
-  std::vector<bool> block_used(h.whitelist_count);
+  std::vector<bool> part_used(h.whitelist_count);
   h.free_pages = h.page_count;
   h.page_hint = 0;
   h.handle_hint = 0;
   h.scrub_count = 0;
-  for (uint32_t handle = 0; handle < h.handle_count; ++handle) {
-    HandleRecord& record = handles_[handle];
+  const auto mark_used = [&](Link<ListId> head) {
+    for (Link<ListId> at = head; at; at = part(*at).next) part_used[(*at).value] = true;
+  };
+  for (const BlockId block : blocks()) {
+    HandleRecord& record = this->record(block);
     const HandleState state = record.state.load(std::memory_order_acquire);
     if (state == HandleState::Free) continue;
     if (state == HandleState::Allocated && std::all_of(std::begin(record.holders), std::end(record.holders),
@@ -141,46 +144,44 @@ void Ledger::rebuild_locked() {
       record.state.store(HandleState::Scrub, std::memory_order_release);
     }
     if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) h.scrub_count += 1;
-    core::set_bit(handle_bits(), handle);
-    for_each_page(BlockId(handle), [&](PageId page) {
+    core::set_bit(handle_bits(), block.value);
+    for_each_page(block, [&](PageId page) {
       core::set_bit(page_bits(), page.value);
       h.free_pages -= 1;
     });
-    for (uint32_t at = record.whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
+    mark_used(record.whitelist);
   }
-  for (uint32_t key = 0; key < kIpcKeys; ++key) {
-    if (ipc_[key].secret.load(std::memory_order_acquire) == 0) continue;
-    for (uint32_t at = ipc_[key].whitelist; at != 0; at = whitelist_[at - 1].next) block_used[at - 1] = true;
-  }
-  h.free_whitelist = 0;
-  for (uint32_t block = h.whitelist_count; block-- > 0;) {
-    if (block_used[block]) continue;
-    whitelist_[block].next = h.free_whitelist;
-    h.free_whitelist = block + 1;
+  for (const KeyId key : keys())
+    if (ipc(key).secret.load(std::memory_order_acquire) != 0) mark_used(ipc(key).whitelist);
+  h.free_whitelist = {};
+  for (uint32_t number = h.whitelist_count; number-- > 0;) {
+    const ListId id(number);
+    if (part_used[number]) continue;
+    part(id).next = h.free_whitelist;
+    h.free_whitelist = Link(id);
   }
   crash_point("rebuilt");
 }
 
-bool Ledger::slot_is_alive(uint32_t slot) const {
-  return slot == slot_ || device::slot_is_alive(control_.get(), slot, slots_[slot], me_.pid_namespace);
+bool Ledger::slot_is_alive(SlotId id) const {
+  return id == slot_ || device::slot_is_alive(control_.get(), id, slot(id), me_.pid_namespace);
 }
 
 bool Ledger::incarnation_is_alive(uint64_t incarnation) const {
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (slots_[slot].state.load(std::memory_order_acquire) == SlotState::Live &&
-        slots_[slot].incarnation == incarnation)
-      return slot_is_alive(slot);
+  for (const SlotId id : slots())
+    if (slot(id).state.load(std::memory_order_acquire) == SlotState::Live &&
+        slot(id).incarnation == incarnation)
+      return slot_is_alive(id);
   return false;
 }
 
 void Ledger::reap_locked(std::vector<BlockId>& to_scrub) {
   uint64_t dead[kHolderWords] = {};
   std::vector<uint64_t> dead_incarnations;
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot) {
-    if (slots_[slot].state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(slot))
-      continue;
-    dead[slot / 64] |= uint64_t{1} << (slot % 64);
-    dead_incarnations.push_back(slots_[slot].incarnation);
+  for (const SlotId id : slots()) {
+    if (slot(id).state.load(std::memory_order_acquire) != SlotState::Live || slot_is_alive(id)) continue;
+    dead[id.value / 64] |= uint64_t{1} << (id.value % 64);
+    dead_incarnations.push_back(slot(id).incarnation);
   }
   const bool anybody_dead = !dead_incarnations.empty();
   // Besides the blocks of the dead there may be some that a process died clearing; those are counted.
@@ -203,17 +204,17 @@ void Ledger::reap_locked(std::vector<BlockId>& to_scrub) {
     }
   }
   if (anybody_dead) drop_keys_of_locked(dead_incarnations);
-  for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
-    if (dead[slot / 64] >> (slot % 64) & 1)
-      slots_[slot].state.store(SlotState::Free, std::memory_order_release);
+  for (const SlotId id : slots())
+    if (dead[id.value / 64] >> (id.value % 64) & 1)
+      slot(id).state.store(SlotState::Free, std::memory_order_release);
   crash_point("reaped");
 }
 
 void Ledger::drop_keys_of_locked(const std::vector<uint64_t>& exporters) {
-  for (uint32_t key = 0; key < kIpcKeys; ++key)
-    if (ipc_[key].secret.load(std::memory_order_acquire) != 0 &&
-        std::find(exporters.begin(), exporters.end(), ipc_[key].exporter) != exporters.end())
-      drop_ipc_locked(KeyId(key));
+  for (const KeyId key : keys())
+    if (ipc(key).secret.load(std::memory_order_acquire) != 0 &&
+        std::find(exporters.begin(), exporters.end(), ipc(key).exporter) != exporters.end())
+      drop_ipc_locked(key);
 }
 
 void Ledger::look_after_file() {

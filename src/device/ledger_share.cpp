@@ -7,30 +7,30 @@
 
 namespace plat::device {
 
-bool Ledger::add_to_whitelist_locked(uint32_t& head, std::span<const int32_t> pids) {
+bool Ledger::add_to_whitelist_locked(Link<ListId>& head, std::span<const int32_t> pids) {
   std::vector<int32_t> fresh(pids.begin(), pids.end());
   std::sort(fresh.begin(), fresh.end());
   fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
   std::vector<int32_t> known;
-  for (uint32_t at = head; at != 0; at = whitelist_[at - 1].next)
-    known.insert(known.end(), whitelist_[at - 1].pids, whitelist_[at - 1].pids + whitelist_[at - 1].count);
+  for (Link<ListId> at = head; at; at = part(*at).next)
+    known.insert(known.end(), part(*at).pids, part(*at).pids + part(*at).count);
   std::sort(known.begin(), known.end());
   std::vector<int32_t> added;
   std::set_difference(fresh.begin(), fresh.end(), known.begin(), known.end(), std::back_inserter(added));
   // New pids go into fresh blocks in front of the old ones; storing the head is what makes them count.
-  uint32_t new_head = head;
+  Link<ListId> new_head = head;
   for (size_t done = 0; done < added.size();) {
-    const uint32_t taken = header_->free_whitelist;
-    if (taken == 0) {
+    const Link<ListId> taken = header_->free_whitelist;
+    if (!taken) {
       while (new_head != head) {  // give back what this call took
-        const uint32_t next = whitelist_[new_head - 1].next;
-        whitelist_[new_head - 1].next = header_->free_whitelist;
+        const Link<ListId> next = part(*new_head).next;
+        part(*new_head).next = header_->free_whitelist;
         header_->free_whitelist = new_head;
         new_head = next;
       }
       return false;
     }
-    WhitelistBlock& block = whitelist_[taken - 1];
+    WhitelistBlock& block = part(*taken);
     header_->free_whitelist = block.next;
     block.next = new_head;
     block.count = static_cast<uint32_t>(std::min<size_t>(kWhitelistPids, added.size() - done));
@@ -43,18 +43,18 @@ bool Ledger::add_to_whitelist_locked(uint32_t& head, std::span<const int32_t> pi
   return true;
 }
 
-bool Ledger::is_whitelisted_locked(uint32_t head, int32_t pid) const {
-  for (uint32_t at = head; at != 0; at = whitelist_[at - 1].next) {
-    const WhitelistBlock& block = whitelist_[at - 1];
+bool Ledger::is_whitelisted_locked(Link<ListId> head, int32_t pid) const {
+  for (Link<ListId> at = head; at; at = part(*at).next) {
+    const WhitelistBlock& block = part(*at);
     if (std::find(block.pids, block.pids + block.count, pid) != block.pids + block.count) return true;
   }
   return false;
 }
 
-void Ledger::drop_whitelist_locked(uint32_t& head) {
-  while (head != 0) {
-    WhitelistBlock& block = whitelist_[head - 1];
-    const uint32_t next = block.next;
+void Ledger::drop_whitelist_locked(Link<ListId>& head) {
+  while (head) {
+    WhitelistBlock& block = part(*head);
+    const Link<ListId> next = block.next;
     block.next = header_->free_whitelist;
     header_->free_whitelist = head;
     head = next;
@@ -62,8 +62,8 @@ void Ledger::drop_whitelist_locked(uint32_t& head) {
 }
 
 std::optional<KeyId> Ledger::free_ipc_locked() const {
-  for (uint32_t key = 0; key < kIpcKeys; ++key)
-    if (ipc_[key].secret.load(std::memory_order_relaxed) == 0) return KeyId(key);
+  for (const KeyId key : keys())
+    if (ipc(key).secret.load(std::memory_order_relaxed) == 0) return key;
   return std::nullopt;
 }
 

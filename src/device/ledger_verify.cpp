@@ -20,11 +20,12 @@ bool test(std::span<const uint64_t> bits, uint32_t index) {
 std::string verify_whitelists(const LedgerTables& tables) {
   std::vector<bool> seen(tables.whitelist.size());
   size_t count = 0;
-  const auto walk = [&](uint32_t head, const char* what, uint32_t index) -> std::string {
-    for (uint32_t at = head; at != 0; at = tables.whitelist[at - 1].next, ++count) {
-      if (at > seen.size()) return fmt::format("{} {}: broken whitelist", what, index);
-      if (seen[at - 1]) return fmt::format("whitelist block {} is in two lists ({} {})", at - 1, what, index);
-      seen[at - 1] = true;
+  const auto walk = [&](Link<ListId> head, const char* what, uint32_t index) -> std::string {
+    for (Link<ListId> at = head; at; at = tables.whitelist[(*at).value].next, ++count) {
+      const uint32_t part = (*at).value;
+      if (part >= seen.size()) return fmt::format("{} {}: broken whitelist", what, index);
+      if (seen[part]) return fmt::format("whitelist block {} is in two lists ({} {})", part, what, index);
+      seen[part] = true;
     }
     return "";
   };
@@ -61,14 +62,15 @@ std::string verify_tables(const LedgerTables& tables) {
     if (!in_use) continue;
     if (record.state.load(std::memory_order_relaxed) == HandleState::Scrub) scrubbed += 1;
     uint32_t length = 0;
-    for (uint32_t at = record.first_page; at != 0; at = tables.pages[at - 1].next) {
-      if (at > h.page_count || ++length > record.page_count)
+    for (Link<PageId> at = record.first_page; at; at = tables.pages[(*at).value].next) {
+      const uint32_t page = (*at).value;
+      if (page >= h.page_count || ++length > record.page_count)
         return fmt::format("handle {}: broken chain", handle);
-      if (owner[at - 1] != UINT32_MAX)
-        return fmt::format("page {} belongs to handles {} and {}", at - 1, owner[at - 1], handle);
-      if (!test(tables.page_bits, at - 1))
-        return fmt::format("page {} of handle {} is marked free", at - 1, handle);
-      owner[at - 1] = handle;
+      if (owner[page] != UINT32_MAX)
+        return fmt::format("page {} belongs to handles {} and {}", page, owner[page], handle);
+      if (!test(tables.page_bits, page))
+        return fmt::format("page {} of handle {} is marked free", page, handle);
+      owner[page] = handle;
     }
     if (length != record.page_count)
       return fmt::format("handle {}: {} pages of {}", handle, length, record.page_count);

@@ -12,7 +12,7 @@ namespace plat::device {
 // One thing can outlive the process: a child that was forked from it and keeps the file open holds the lock
 // too. So a slot in use (state Live) whose process is known to be gone is dead, whoever holds the byte. That
 // is known only of pids of our own namespace, `my_namespace`; 0 when it cannot be found out.
-bool slot_is_alive(int control_fd, uint32_t slot, const ProcessSlot& record, uint64_t my_namespace);
+bool slot_is_alive(int control_fd, SlotId slot, const ProcessSlot& record, uint64_t my_namespace);
 
 // Whether any process uses the file. Who holds the attach lock can rely on it; others may miss a process that
 // is joining at this moment.

@@ -75,7 +75,7 @@ const ProcessSlot* who_changes(int fd, const Copy& copy, uint64_t my_namespace) 
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     if (copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
         copy.slots[slot].incarnation == incarnation &&
-        slot_is_alive(fd, slot, copy.slots[slot], my_namespace))
+        slot_is_alive(fd, SlotId(slot), copy.slots[slot], my_namespace))
       return &copy.slots[slot];
   return nullptr;
 }
@@ -176,7 +176,7 @@ Observation observe(const std::string& control_path) {
   std::vector<bool> alive(kMaxProcesses);
   for (uint32_t slot = 0; slot < kMaxProcesses; ++slot)
     alive[slot] = this_boot && copy.slots[slot].state.load(std::memory_order_relaxed) == SlotState::Live &&
-                  slot_is_alive(fd.get(), slot, copy.slots[slot], my_namespace);
+                  slot_is_alive(fd.get(), SlotId(slot), copy.slots[slot], my_namespace);
   if (std::none_of(alive.begin(), alive.end(), [](bool lives) { return lives; })) return seen;
 
   seen.state = ObserveState::Live;

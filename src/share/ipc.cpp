@@ -120,7 +120,7 @@ Result<std::string> Ipc::export_range(Va start, uint64_t size_bytes, uint64_t fl
     record.handle = range.block;
     record.handle_generation = ledger.record(range.block).generation;
     record.flags = static_cast<uint32_t>(flags);
-    record.whitelist = 0;
+    record.whitelist = {};
     device::crash_point("ipc-record");
     record.secret.store(random, std::memory_order_release);
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <concepts>
 #include <map>
+#include <vector>
 
 namespace plat {
 namespace {
@@ -29,6 +30,23 @@ TEST(Id, IsComparedAndKeptInOrder) {
   const std::map<Apple, int> basket = {{Apple(2), 20}, {Apple(1), 10}, {Apple::none(), 0}};
   EXPECT_EQ(basket.begin()->second, 10);
   EXPECT_EQ(basket.rbegin()->first.value, UINT32_MAX);
+}
+
+TEST(Id, IsLinkedToByMemoryThatWasWritten) {
+  constexpr Link<Apple> nowhere;
+  EXPECT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.number_after, 0u) << "as memory that nobody has written";
+  const Link first(Apple(0));
+  EXPECT_TRUE(first);
+  EXPECT_EQ(*first, Apple(0));
+  EXPECT_NE(first, Link(Apple(1)));
+}
+
+TEST(Id, AreWalkedInOrder) {
+  std::vector<Apple> walked;
+  for (const Apple apple : ids<Apple>(3)) walked.push_back(apple);
+  EXPECT_EQ(walked, (std::vector{Apple(0), Apple(1), Apple(2)}));
+  for (const Apple apple : ids<Apple>(0)) ADD_FAILURE() << apple.value;
 }
 
 TEST(Id, IsStoredAtOnce) {
