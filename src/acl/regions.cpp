@@ -33,7 +33,7 @@ Live& live() {
 uint64_t start_of(const Range& range) { return va_of(range.ptr).value; }
 
 // A region cannot be refused, so what is wrong with it is said.
-void say(const Result<>& result) {
+void warn_of(const Result<>& result) {
   if (!result) report::raise(result.error());
 }
 
@@ -82,8 +82,8 @@ void add_regions(mstxDomainHandle_t, const mstxMemRegionsRegisterBatch_t* batch)
     // Its start is its handle: one is enough for both ways of taking it back.
     if (batch->regionHandleArrayOut != nullptr)
       batch->regionHandleArrayOut[i] = reinterpret_cast<mstxMemRegionHandle_t>(start_of(region));
-    say(runtime().segments.check(va_of(region.ptr), region.size, "ptr"));
-    say(check_neighbours(region));
+    warn_of(runtime().segments.check(va_of(region.ptr), region.size, "ptr"));
+    warn_of(check_neighbours(region));
     const std::lock_guard lock(live().mutex);
     live().regions[start_of(region)] = region.size;
   }

@@ -261,16 +261,16 @@ void notice(std::string_view text) {
     write_text("info", "plat", text);
 }
 
-void application(device::LogLevel level, const Place& place, std::string_view text) {
+void application(device::LogLevel level, const SourceLine& at, std::string_view text) {
   if (state().level.load(std::memory_order_relaxed) < level) return;
   const char* severity = name_of(level);
   if (state().json.load(std::memory_order_relaxed))
     write_line(fmt::format(
         R"({{"severity":{},"source":"application","function":{},"file":{},"line":{},"text":{},"pid":{}}})",
-        json_string(severity), json_string(place.function), json_string(place.file), place.line,
-        json_string(text), os::process_id()));
+        json_string(severity), json_string(at.function), json_string(at.file), at.line, json_string(text),
+        os::process_id()));
   else
-    write_line(fmt::format("app {}: {}:{} {}: {}", severity, place.file, place.line, place.function, text));
+    write_line(fmt::format("app {}: {}:{} {}: {}", severity, at.file, at.line, at.function, text));
 }
 
 }  // namespace plat::device::report

@@ -76,12 +76,12 @@ void warning(std::string_view text);
 void notice(std::string_view text);
 
 // A line of the program's own, and where it was written.
-struct Place {
+struct SourceLine {
   const char* function;
   const char* file;
   uint32_t line;
 };
-void application(device::LogLevel level, const Place& place, std::string_view text);
+void application(device::LogLevel level, const SourceLine& at, std::string_view text);
 
 rules::Generation generation();
 

@@ -28,7 +28,7 @@ platMstxToolId_t g_recorder = 0;  // the one that was asked for; under the right
 // Puts the file in place of the page, with what the page holds. Between the copy and the mapping a call of
 // another thread may set `quiet`; it is set again right after this by the thread that starts the tools.
 bool put_in_place(int fd) {
-  const Unsignalled quiet;  // a limit of files below one page
+  const Unsignalled unsignalled;  // a limit of files below one page
   BoardFields now{};
   now.quiet.store(g_board.quiet.load());
   now.version = kBoardVersion;

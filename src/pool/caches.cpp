@@ -44,7 +44,7 @@ StreamCache* Caches::current(ThreadCache& cache, plat_stream stream) {
 
 void Caches::keep(ThreadCache& cache, plat_stream stream, uint32_t index, void* address) {
   StreamCache* const mine = current(cache, stream);
-  const SmallBlock block{address, index_.mark_at(address, index)};
+  const SmallBlock block{address, index_.flag_at(address, index)};
   if (mine->push(index, block)) return;
   flush(*mine, index, spill_count(index));
   mine->push(index, block);

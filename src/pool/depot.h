@@ -18,7 +18,7 @@ namespace plat::pool {
 
 class Depot {
  public:
-  // Takes in the first of `count` blocks that nobody uses, with their marks; how many there was room for.
+  // Takes in the first of `count` blocks that nobody uses, with their flags; how many there was room for.
   // Throws std::bad_alloc, and then it took none.
   uint32_t put(uint32_t index, const SmallBlock* blocks, uint32_t count);
   // Up to `count` blocks of a class, the last that came.

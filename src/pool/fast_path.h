@@ -54,7 +54,7 @@ struct FastPath {
       return nullptr;
     const SmallBlock block = ready.cache->pop(class_of(asked));
     if (block.address != nullptr) [[likely]]
-      SmallTable::open(*block.mark);
+      SmallTable::open(*block.flag);
     return block.address;
   }
   [[gnu::always_inline]] bool push(void* address, plat_stream stream) const {
@@ -66,10 +66,10 @@ struct FastPath {
       return false;
     const SmallTable& small = *table.load(std::memory_order_relaxed);
     const auto entry = small.entry(offset);
-    SmallTable::Mark* const mark = entry ? small.find(offset, entry.index()) : nullptr;
-    if (mark == nullptr || !ready.cache->push(entry.index(), {address, mark})) [[unlikely]]
+    SmallTable::LiveFlag* const flag = entry ? small.find(offset, entry.index()) : nullptr;
+    if (flag == nullptr || !ready.cache->push(entry.index(), {address, flag})) [[unlikely]]
       return false;
-    SmallTable::close(*mark);
+    SmallTable::close(*flag);
     return true;
   }
 };

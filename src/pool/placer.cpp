@@ -64,7 +64,7 @@ SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, Strea
   }
   guard.unlock();
   for (uint32_t i = 0; i < got; ++i)
-    if (blocks[i].mark == nullptr) blocks[i].mark = index_.mark_at(blocks[i].address, index);
+    if (blocks[i].flag == nullptr) blocks[i].flag = index_.flag_at(blocks[i].address, index);
   uint32_t left = got - 1;
   while (left > 0 && cache->push(index, blocks[left])) --left;
   if (left == 0) return blocks[0];
@@ -97,7 +97,7 @@ plat_pool_status Placer::place_small(const Request& request, uint32_t index, uin
     }
     zones_.note_peak(zone);
   }
-  SmallTable::open(*found.mark);
+  SmallTable::open(*found.flag);
   *address = found.address;
   return PLAT_POOL_OK;
 }

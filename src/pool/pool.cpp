@@ -126,13 +126,13 @@ bool Pool::release_on_stream(Space& space, void* address, plat_stream stream) {
 plat_pool_status Pool::release(Space& space, void* address, plat_stream stream) {
   // Before tools hear of it: the block stays what it is.
   if (const auto status = check_stream(stream); status != PLAT_POOL_OK) return status;
-  SmallTable::Mark* mark = nullptr;
+  SmallTable::LiveFlag* flag = nullptr;
   if (space.small != nullptr) {
     const uint64_t offset = space.offset_of(address);
     const auto entry = space.small->entry(offset);
-    mark = entry ? space.small->find(offset, entry.index()) : nullptr;
-    if (mark == nullptr) return unknown_block(name_, address);
-    SmallTable::close(*mark);
+    flag = entry ? space.small->find(offset, entry.index()) : nullptr;
+    if (flag == nullptr) return unknown_block(name_, address);
+    SmallTable::close(*flag);
   } else if (reporting_.listening()) {
     if (uses_.is_waiting(address)) return unknown_block(name_, address);
     std::lock_guard guard(space.zone->lock());
@@ -145,10 +145,10 @@ plat_pool_status Pool::release(Space& space, void* address, plat_stream stream) 
       if (freed == Reporting::Freed::kLater) return PLAT_POOL_OK;
     }
     const plat_pool_status status = release_unheard(space, address, stream);
-    if (status == PLAT_POOL_DEVICE && mark != nullptr) SmallTable::open(*mark);  // it is not let go
+    if (status == PLAT_POOL_DEVICE && flag != nullptr) SmallTable::open(*flag);  // it is not let go
     return status;
   } catch (...) {
-    if (mark != nullptr) SmallTable::open(*mark);
+    if (flag != nullptr) SmallTable::open(*flag);
     throw;
   }
 }

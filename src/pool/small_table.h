@@ -4,8 +4,8 @@
 // block that a thread cache holds.
 //
 // One record for each slice of 32 KiB has both, so that a free touches one line of it, however many blocks
-// there are. A mark is a byte of its own: setting and clearing it needs no locked instruction. Classes with
-// too many blocks for the record have an array of marks beside it, one for every 64 bytes, of which all
+// there are. A flag is a byte of its own: setting and clearing it needs no locked instruction. Classes with
+// too many blocks for the record have an array of flags beside it, one for every 64 bytes, of which all
 // classes are multiples: only those of starts are ever set.
 //
 // Records are touched, and arrays made, as spans come. An array is used again and never freed: a wrong free
@@ -43,7 +43,7 @@ inline constexpr uint32_t kSliceShift = 15;
 
 class SmallTable {
  public:
-  using Mark = std::atomic<uint8_t>;
+  using LiveFlag = std::atomic<uint8_t>;
   // Which span an address is in, and of which class; false as a whole when in none.
   struct Entry {
     uint32_t word = 0;
@@ -57,7 +57,7 @@ class SmallTable {
   SmallTable(const SmallTable&) = delete;
   SmallTable& operator=(const SmallTable&) = delete;
 
-  // Marks are relaxed: a block's is written by whoever has the block, which came to him from the last one
+  // Flags are relaxed: a block's is written by whoever has the block, which came to him from the last one
   // through a lock or through the program's own ordering. `more` is stored before the entry that is released
   // after it, and read after that entry was acquired.
   //
@@ -74,13 +74,13 @@ class SmallTable {
   Entry entry(uint64_t offset) const {
     return Entry{slices_[offset >> kSliceShift].entry.load(std::memory_order_acquire)};
   }
-  // The mark of a live block, to be cleared when it goes; null when no live block starts there.
-  Mark* find(uint64_t offset, uint32_t index) const {
-    Mark* const mark = mark_at(offset, index);
-    return mark != nullptr && mark->load(std::memory_order_relaxed) != 0 ? mark : nullptr;
+  // The flag of a live block, to be cleared when it goes; null when no live block starts there.
+  LiveFlag* find(uint64_t offset, uint32_t index) const {
+    LiveFlag* const flag = flag_at(offset, index);
+    return flag != nullptr && flag->load(std::memory_order_relaxed) != 0 ? flag : nullptr;
   }
   // Null where no block of the class can start.
-  Mark* mark_at(uint64_t offset, uint32_t index) const {
+  LiveFlag* flag_at(uint64_t offset, uint32_t index) const {
     Slice& slice = slices_[offset >> kSliceShift];
     if (is_fine(index)) {
       if (offset % kUnit != 0) return nullptr;
@@ -90,10 +90,10 @@ class SmallTable {
     const uint32_t inside = static_cast<uint32_t>(offset) & shape.mask;
     const auto number = static_cast<uint32_t>((uint64_t{inside} * shape.reciprocal) >> 32);
     if (number * shape.bytes != inside || number >= shape.count) return nullptr;
-    return &slice.marks[number];
+    return &slice.flags[number];
   }
-  static void open(Mark& mark) { mark.store(1, std::memory_order_relaxed); }
-  static void close(Mark& mark) { mark.store(0, std::memory_order_relaxed); }
+  static void open(LiveFlag& flag) { flag.store(1, std::memory_order_relaxed); }
+  static void close(LiveFlag& flag) { flag.store(0, std::memory_order_relaxed); }
 
   uint64_t bookkeeping_bytes(uint64_t backed_bytes) const {
     return (backed_bytes >> kSliceShift) * sizeof(Slice) + made_.size() * (kFineSpan / kUnit);
@@ -102,17 +102,17 @@ class SmallTable {
  private:
   static constexpr uint32_t kIndexBits = 6;
   static_assert(kClasses <= 1u << kIndexBits);
-  static constexpr uint32_t kCoarse = 20;  // the first class whose marks are in the record
-  static constexpr uint32_t kMarks = 20;
-  static_assert(span_bytes(kCoarse) / class_bytes(kCoarse) <= kMarks);
+  static constexpr uint32_t kCoarse = 20;  // the first class whose flags are in the record
+  static constexpr uint32_t kFlags = 20;
+  static_assert(span_bytes(kCoarse) / class_bytes(kCoarse) <= kFlags);
   static constexpr uint32_t kFineSpan = span_bytes(0);
   static_assert(kFineSpan == 1u << kSliceShift && span_bytes(kCoarse) == kFineSpan);
   static constexpr uint32_t kUnit = 64;
 
   struct Slice {
-    std::atomic<Mark*> more;  // of fine classes, or what was left here by one
+    std::atomic<LiveFlag*> more;  // of fine classes, or what was left here by one
     std::atomic<uint32_t> entry;
-    std::array<Mark, kMarks> marks;  // by the number of the block in its span
+    std::array<LiveFlag, kFlags> flags;  // by the number of the block in its span
   };
   static_assert(sizeof(Slice) == 32, "two to a line");
 
@@ -134,33 +134,33 @@ class SmallTable {
   void set(uint64_t offset, uint32_t index, uint32_t word) {
     for (uint64_t end = offset + span_bytes(index); offset < end; offset += uint64_t{1} << kSliceShift) {
       Slice& slice = slices_[offset >> kSliceShift];
-      for (Mark& mark : slice.marks) mark.store(0, std::memory_order_relaxed);
+      for (LiveFlag& flag : slice.flags) flag.store(0, std::memory_order_relaxed);
       slice.entry.store(word, std::memory_order_release);
     }
   }
-  Mark* new_array() {
+  LiveFlag* new_array() {
     constexpr uint32_t kCount = kFineSpan / kUnit;
     if (spare_.empty()) {
       // Room for all of them, so that remove() cannot fail.
-      made_.push_back(std::make_unique<Mark[]>(kCount));
+      made_.push_back(std::make_unique<LiveFlag[]>(kCount));
       spare_.reserve(made_.capacity());
       return made_.back().get();
     }
-    Mark* const array = spare_.back();
+    LiveFlag* const array = spare_.back();
     spare_.pop_back();
     for (uint32_t i = 0; i < kCount; ++i) array[i].store(0, std::memory_order_relaxed);
     return array;
   }
 
   Lazy<Slice> slices_;
-  std::vector<std::unique_ptr<Mark[]>> made_;
-  std::vector<Mark*> spare_;
+  std::vector<std::unique_ptr<LiveFlag[]>> made_;
+  std::vector<LiveFlag*> spare_;
 };
 
-// A small block that is free, with its mark beside it, so that handing it out again needs no search.
+// A small block that is free, with its flag beside it, so that handing it out again needs no search.
 struct SmallBlock {
   void* address;
-  SmallTable::Mark* mark;  // null: it has to be looked for
+  SmallTable::LiveFlag* flag;  // null: it has to be looked for
 };
 
 }  // namespace plat::pool

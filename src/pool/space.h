@@ -95,9 +95,9 @@ class SpaceIndex {
     }
   }
   // Of a block that is cut from a span, live or not.
-  SmallTable::Mark* mark_at(const void* address, uint32_t index) const {
+  SmallTable::LiveFlag* flag_at(const void* address, uint32_t index) const {
     const Space& space = *find(address);
-    return space.small->mark_at(space.offset_of(address), index);
+    return space.small->flag_at(space.offset_of(address), index);
   }
   uint32_t span_at(const void* address) const {
     const Space& space = *find(address);

@@ -37,7 +37,7 @@ class Spans {
   Spans() { partial_.fill(kNoSpan); }
 
   // Up to `count` blocks of a class for `domain` that were used before; when there are none, up to `fresh`
-  // that are cut for it, fewer when the spans are used up. Not all come with their marks.
+  // that are cut for it, fewer when the spans are used up. Not all come with their flags.
   uint32_t take(uint32_t index, uint16_t domain, SmallBlock* out, uint32_t count, uint32_t fresh);
   // Its blocks are handed out as far as their spans know.
   Depot& depot() { return depot_; }

@@ -144,8 +144,8 @@ class Zone {
   // The same of what is there: blocks that sleep hold no memory.
   uint64_t awake_bytes() const { return is_asleep() ? 0 : used_bytes(); }
   // What it may use before that can be a new peak of the pool; see Zones::note_peak().
-  uint64_t quiet_granules() const { return quiet_granules_.load(std::memory_order_relaxed); }
-  void set_quiet_granules(uint64_t granules) { quiet_granules_.store(granules); }
+  uint64_t peak_from_granules() const { return peak_from_granules_.load(std::memory_order_relaxed); }
+  void set_peak_from_granules(uint64_t granules) { peak_from_granules_.store(granules); }
   bool is_asleep() const { return asleep_.load(std::memory_order_relaxed); }
   void set_asleep(bool asleep) {
     if (asleep == is_asleep()) return;
@@ -183,7 +183,7 @@ class Zone {
   std::vector<std::unique_ptr<Space>> spaces_;
   Space* newest_ = nullptr;  // of them
   std::atomic<uint64_t> used_granules_{0};
-  std::atomic<uint64_t> quiet_granules_{0};
+  std::atomic<uint64_t> peak_from_granules_{0};
   std::atomic<bool> asleep_{false};
   uint64_t live_blocks_ = 0;
   std::atomic<uint64_t>* const tally_;

@@ -54,15 +54,15 @@ void Zones::look_for_peak(const Zone& grown) {
   uint64_t peak = peak_.load(std::memory_order_relaxed);
   while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
   }
-  const uint64_t quiet = (std::max(used, peak) - beside) >> core::kGranuleShift;
-  if (&grown != large_ && quiet >= large_->quiet_granules()) return;
-  large_->set_quiet_granules(quiet);
-  if (beside_bytes() > beside) large_->set_quiet_granules(0);  // somebody did meanwhile
+  const uint64_t peak_from = (std::max(used, peak) - beside) >> core::kGranuleShift;
+  if (&grown != large_ && peak_from >= large_->peak_from_granules()) return;
+  large_->set_peak_from_granules(peak_from);
+  if (beside_bytes() > beside) large_->set_peak_from_granules(0);  // somebody did meanwhile
 }
 
 void Zones::start_peak() {
   peak_.store(large_->awake_bytes() + beside_bytes(), std::memory_order_relaxed);
-  large_->set_quiet_granules(0);
+  large_->set_peak_from_granules(0);
 }
 
 }  // namespace plat::pool

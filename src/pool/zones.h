@@ -51,7 +51,7 @@ class Zones {
   // The zone has grown. Read without the locks: each is written under one, and a peak that is late by one
   // block is made up by the next.
   void note_peak(const Zone& grown) {
-    if (grown.used_granules() > grown.quiet_granules()) whole_->look_for_peak(grown);
+    if (grown.used_granules() > grown.peak_from_granules()) whole_->look_for_peak(grown);
   }
   void reset_peak() { whole_->start_peak(); }
   uint64_t peak() const { return whole_->peak_.load(std::memory_order_relaxed); }

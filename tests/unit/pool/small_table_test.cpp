@@ -13,7 +13,7 @@ TEST(SmallTable, FindsLiveBlocksAtTheirStartsAlone) {
     table.add(base, index, 1000 + index);
     const uint32_t bytes = class_bytes(index);
     for (uint32_t at = 0; at + bytes <= span_bytes(index); at += bytes)
-      if (at / bytes % 3 != 0) SmallTable::open(*table.mark_at(base + at, index));
+      if (at / bytes % 3 != 0) SmallTable::open(*table.flag_at(base + at, index));
     for (uint32_t at = 0; at < span_bytes(index); ++at) {
       const auto entry = table.entry(base + at);
       ASSERT_TRUE(entry);
@@ -33,7 +33,7 @@ TEST(SmallTable, ForgetsTheMarksOfASpanThatWent) {
   SmallTable table(kPageBytes);
   for (const uint32_t index : {0u, 19u, 20u, kClasses - 1}) {
     table.add(0, index, 0);
-    SmallTable::open(*table.mark_at(0, index));
+    SmallTable::open(*table.flag_at(0, index));
     ASSERT_NE(table.find(0, index), nullptr);
     table.remove(0, index);
     table.add(0, index, 0);
