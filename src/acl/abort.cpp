@@ -55,12 +55,6 @@ aclError aclrtStreamStop(aclrtStream stream) {
   });
 }
 
-aclError aclrtRegStreamStateCallback(const char* regName, aclrtStreamStateCallback callback, void* args) {
-  return entry("aclrtRegStreamStateCallback", [&](Runtime& runtime) -> Result<> {
-    return runtime.stream_callbacks.set(regName, callback, args);
-  });
-}
-
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
   return entry("aclrtDeviceTaskAbort", [&](Runtime& runtime) -> Result<> {
     PLAT_ASSIGN(device, runtime.node.physical_id(deviceId, "deviceId"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: their lives, waiting for them and in them, and what they are.
+// Streams: their lives and who is told of them, waiting for them and in them, and what they are.
 #include <cstring>
 #include <memory>
 #include <new>
@@ -227,6 +227,12 @@ aclError aclrtGetStreamAvailableNum(uint32_t* streamCount) {
     PLAT_ASSIGN(count, runtime.streams.available());
     *streamCount = count;
     return {};
+  });
+}
+
+aclError aclrtRegStreamStateCallback(const char* regName, aclrtStreamStateCallback callback, void* args) {
+  return entry("aclrtRegStreamStateCallback", [&](Runtime& runtime) -> Result<> {
+    return runtime.stream_callbacks.set(regName, callback, args);
   });
 }
 
