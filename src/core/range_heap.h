@@ -38,8 +38,8 @@ struct RangePlan {
   uint32_t size = 0;           // granules
   uint32_t missing_pages = 0;  // holes under it
   uint32_t whole_pages = 0;    // pages under it that nothing else uses, missing ones included
-  uint32_t anchor =
-      kNoBlock;  // the live block before the place; it cannot move while the plan is carried out
+  // The live block before the place; it cannot move while the plan is carried out.
+  uint32_t anchor = kNoBlock;
 };
 
 // A run of wholly free pages and the free range that holds it.

@@ -64,8 +64,8 @@ class Bank {
   std::byte* alias_ = nullptr;
   BankId id_;
   bool commit_eagerly_ = false;
-  uint64_t keep_back_bytes_ =
-      0;  // what must be left for everybody else: several processes may look at the same moment
+  // What must be left for everybody else: several processes may look at the same moment.
+  uint64_t keep_back_bytes_ = 0;
 };
 
 // A block that goes back unless it is kept: whoever records it may fail, or throw.

@@ -210,8 +210,8 @@ class Ledger {
   core::BitWords page_bits() const { return {page_bits_, (header_->page_count + 63) / 64}; }
   core::BitWords handle_bits() const { return {handle_bits_, (header_->handle_count + 63) / 64}; }
 
-  std::mutex
-      mutex_;  // threads of this process share one lock description, so the byte lock does not part them
+  // Threads of this process share one lock description, so the byte lock does not part them.
+  std::mutex mutex_;
   os::Fd control_;
   os::Fd data_;
   std::string control_path_;

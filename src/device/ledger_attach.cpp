@@ -290,9 +290,8 @@ Result<> Ledger::open_data(const LedgerOptions& options, bool created) {
     if (!data_)
       return fail(RuleId::DeviceOpen, "deviceId",
                   "device {}: the memory of the machine cannot be reached through /proc of the processes "
-                  "that hold it "
-                  "({}): they run in another container or forbid it; set PLAT_DIR to a shared directory "
-                  "for all of them",
+                  "that hold it ({}): they run in another container or forbid it; set PLAT_DIR to a "
+                  "shared directory for all of them",
                   h.device_number, a_user());
   }
   data_identity_ = os::identify(data_.get()).value_or(os::FileIdentity{});

@@ -27,8 +27,8 @@
 
 namespace plat::device {
 
-inline constexpr uint64_t kLedgerMagic =
-    0x52474C54414C5001;                        // changes with nothing but the meaning of the first fields
+// Changes with nothing but the meaning of the first fields.
+inline constexpr uint64_t kLedgerMagic = 0x52474C54414C5001;
 inline constexpr uint32_t kLayoutVersion = 4;  // 2: a page may be Exposed; 3: changes are counted; 4: fabric
 inline constexpr uint32_t kMaxProcesses = 256;
 inline constexpr uint32_t kHolderWords = kMaxProcesses / 64;
@@ -58,10 +58,10 @@ struct alignas(64) LedgerHeader {
   uint64_t data_inode;
   uint64_t pid_namespace;     // of the machine's first process: pids of others mean nothing to it
   uint64_t next_incarnation;  // numbers processes, never reused
-  std::atomic<uint64_t>
-      transaction;  // incarnation of the process inside a change; not 0 when the lock is taken: it died
-  std::atomic<uint64_t>
-      changes;  // counted before each begins, so that a copy can be seen to be of one moment
+  // Incarnation of the process inside a change; not 0 when the lock is taken: it died.
+  std::atomic<uint64_t> transaction;
+  // Counted before each begins, so that a copy can be seen to be of one moment.
+  std::atomic<uint64_t> changes;
 
   // Derived.
   uint32_t free_pages;

@@ -87,8 +87,8 @@ class Node {
 
   Config config_;
   std::mutex mutex_;  // guards opening
-  std::array<std::atomic<Bank*>, kMaxDevices + 1>
-      banks_{};  // closed with the machine: addresses of their memory are everywhere
+  // Closed with the machine: addresses of their memory are everywhere.
+  std::array<std::atomic<Bank*>, kMaxDevices + 1> banks_{};
   std::atomic<uint64_t> open_devices_{0};
   std::atomic<bool> ever_open_{false};
   std::array<std::atomic<uint64_t>, kMaxDevices> peers_{};  // of each device, a bit for each other

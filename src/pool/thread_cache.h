@@ -21,13 +21,11 @@ class Caches;
 class Pool;
 class Zone;
 
-// The stacks for one stream of one pool.
+// The stacks for one stream of one pool. Counts are relaxed, because only the thread itself changes them and
+// looks at the blocks; others add them up for statistics.
 class StreamCache {
  public:
   static constexpr uint32_t kMost = 64;  // of a class
-
-  // Counts are relaxed, because only the thread itself changes them and looks at the blocks; others add them
-  // up for statistics. `ended` is set once, and who sees it late files under the stream for so long.
 
   explicit StreamCache(plat_stream stream);
   // The address is null when there is none.
@@ -69,7 +67,8 @@ class StreamCache {
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
-  // The stream was forgotten, and has passed everything: its blocks are nobody's.
+  // The stream was forgotten, and has passed everything: its blocks are nobody's. Said once, and who hears of
+  // it late files under the stream for so long.
   void end() { ended_.store(true, std::memory_order_relaxed); }
   bool ended() const { return ended_.load(std::memory_order_relaxed); }
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto kLater = Cluster::Daemons::AreStartedLater;
 constexpr uint64_t kDeadlineMs = 3000;
-constexpr uint64_t kTooLongMs =
-    5500;  // with a second of grace, and some for a busy machine; twice it is more
+// With a second of grace, and some for a busy machine; twice it is more.
+constexpr uint64_t kTooLongMs = 5500;
 
 struct Attempt {
   aclError code = ACL_SUCCESS;

@@ -212,8 +212,8 @@ TEST(HostFault, OtherFaultsAreNotExplained) {
   const Ending ending = run([] {
     aclrtSetDevice(0);
     map_new(2_MiB);
-    volatile uintptr_t nowhere =
-        8;  // volatile, so that the compiler does not see a null pointer's neighbourhood
+    // Volatile, so that the compiler does not see a null pointer's neighbourhood.
+    volatile uintptr_t nowhere = 8;
     volatile char* wild = reinterpret_cast<volatile char*>(nowhere);
     *wild = 1;
   });
@@ -228,8 +228,8 @@ TEST(HostFault, HandlerOfTheProgramStillGetsItsFaults) {
   const Ending ending = run([] {
     signal(SIGSEGV, jump);
     aclrtSetDevice(0);  // installs ours behind it
-    volatile uintptr_t nowhere =
-        8;  // volatile, so that the compiler does not see a null pointer's neighbourhood
+    // Volatile, so that the compiler does not see a null pointer's neighbourhood.
+    volatile uintptr_t nowhere = 8;
     volatile char* wild = reinterpret_cast<volatile char*>(nowhere);
     if (sigsetjmp(resume_here, 1) == 0) *wild = 1;
     auto* memory = static_cast<volatile char*>(map_new(2_MiB));

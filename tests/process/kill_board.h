@@ -15,8 +15,8 @@ struct Board {
   std::atomic<uint64_t> offers[kOffers];  // shareable numbers that anybody may import
   // IPC keys; half of one and half of another is a key that nobody knows.
   std::atomic<uint64_t> keys[kOffers][kKeyWords];
-  std::atomic<uint32_t>
-      pause;  // odd: workers stop between two calls and report; each pause has its own number
+  // Odd: workers stop between two calls and report; each pause has its own number.
+  std::atomic<uint32_t> pause;
   struct Worker {
     std::atomic<int32_t> pid;
     std::atomic<uint32_t> paused_at;   // the pause it has seen

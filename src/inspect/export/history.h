@@ -46,8 +46,8 @@ struct Life {
   uint32_t name = 0;    // whose it is
   uint32_t label = 0;   // what its owner calls it
   uint32_t pool = 0;    // of a region, a heap and what a pool divides: its domain
-  uint32_t parent =
-      0;  // the heap of a region, the physical handle of a mapping: one more than its place in the list
+  // The heap of a region, the physical handle of a mapping: one more than its place in the list.
+  uint32_t parent = 0;
   Site born;
   Site died;  // event 0: it lived to the end
 

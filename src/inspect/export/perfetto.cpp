@@ -355,8 +355,8 @@ class PerfettoWriter {
   std::map<uint64_t, uint64_t> streams_, values_;
   std::map<std::pair<int32_t, std::string>, uint64_t> counters_;
   std::map<std::pair<std::string, uint64_t>, Lanes> lanes_;
-  std::map<std::pair<std::string, uint64_t>, std::vector<std::pair<uint64_t, uint64_t>>>
-      spans_;                      // lanes, and until when each is taken
+  // Lanes, and until when each is taken.
+  std::map<std::pair<std::string, uint64_t>, std::vector<std::pair<uint64_t, uint64_t>>> spans_;
   std::vector<uint64_t> lane_of_;  // by life
 };
 
