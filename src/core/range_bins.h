@@ -20,46 +20,47 @@ class RangeBins {
  public:
   RangeBins() { heads_.fill(kListEnd); }
 
-  void insert(Block* blocks, uint32_t id) { insert(blocks, id, bin_of(blocks[id].size)); }
-  void remove(Block* blocks, uint32_t id) { unlink(blocks, id, bin_of(blocks[id].size)); }
-  [[gnu::always_inline]] void unlink(Block* blocks, uint32_t id, uint32_t bin) {
-    const uint32_t next = blocks[id].free_next;
-    const uint32_t prev = blocks[id].free_prev;
-    blocks[next].free_prev = prev;
-    blocks[prev].free_next = next;
+  void insert(Block* blocks, RangeId id) { insert(blocks, id, bin_of(blocks[id.value].size)); }
+  void remove(Block* blocks, RangeId id) { unlink(blocks, id, bin_of(blocks[id.value].size)); }
+  [[gnu::always_inline]] void unlink(Block* blocks, RangeId id, uint32_t bin) {
+    const RangeId next = blocks[id.value].free_next;
+    const RangeId prev = blocks[id.value].free_prev;
+    blocks[next.value].free_prev = prev;
+    blocks[prev.value].free_next = next;
     heads_[bin] = choose(prev == kListEnd, next, heads_[bin]);
     const uint32_t level = bin >> kStepBits;
-    const uint32_t steps = second_[level] & ~(uint32_t{(prev | next) == kListEnd} << (bin & (kSteps - 1)));
+    const uint32_t steps =
+        second_[level] & ~(uint32_t{(prev.value | next.value) == kListEnd.value} << (bin & (kSteps - 1)));
     second_[level] = steps;
     first_ &= ~(uint32_t{steps == 0} << level);
   }
 
   // The range has another size than when it was filed in `bin`.
-  [[gnu::always_inline]] void refile(Block* blocks, uint32_t id, uint32_t bin) {
-    const uint32_t now = bin_of(blocks[id].size);
+  [[gnu::always_inline]] void refile(Block* blocks, RangeId id, uint32_t bin) {
+    const uint32_t now = bin_of(blocks[id.value].size);
     if (now == bin) return;
     unlink(blocks, id, bin);
     insert(blocks, id, now);
   }
   // `heir` takes the place of `id`, which leaves `bin`: in its list, if it is for the same bin.
-  [[gnu::always_inline]] void inherit(Block* blocks, uint32_t id, uint32_t bin, uint32_t heir) {
-    const uint32_t now = bin_of(blocks[heir].size);
+  [[gnu::always_inline]] void inherit(Block* blocks, RangeId id, uint32_t bin, RangeId heir) {
+    const uint32_t now = bin_of(blocks[heir.value].size);
     if (now != bin) {
       unlink(blocks, id, bin);
       insert(blocks, heir, now);
       return;
     }
-    const uint32_t next = blocks[id].free_next;
-    const uint32_t prev = blocks[id].free_prev;
-    blocks[heir].free_next = next;
-    blocks[heir].free_prev = prev;
-    blocks[next].free_prev = heir;
-    blocks[prev].free_next = heir;
+    const RangeId next = blocks[id.value].free_next;
+    const RangeId prev = blocks[id.value].free_prev;
+    blocks[heir.value].free_next = next;
+    blocks[heir.value].free_prev = prev;
+    blocks[next.value].free_prev = heir;
+    blocks[prev.value].free_next = heir;
     heads_[bin] = choose(prev == kListEnd, heir, heads_[bin]);
   }
 
   struct Found {
-    uint32_t id;
+    RangeId id;
     uint32_t bin;
   };
   // The smallest range of at least `size` granules that a look at `own_looks` ranges of its own bin and
@@ -68,7 +69,7 @@ class RangeBins {
   [[gnu::always_inline]] Found look(const Block* blocks, uint32_t size, uint32_t own_looks,
                                     uint32_t next_looks) const {
     const uint32_t bin = bin_of(size);
-    const uint32_t own = tightest(blocks, heads_[bin], size, own_looks);
+    const RangeId own = tightest(blocks, heads_[bin], size, own_looks);
     if (own != kNoBlock) return {own, bin};
     const uint32_t next = next_used(bin + 1);
     if (next == kNoBin) return {kNoBlock, kNoBin};
@@ -80,8 +81,8 @@ class RangeBins {
   void walk_down(const Block* blocks, Visit&& visit) const {
     for (uint32_t bin = kBins; bin-- > 0;) {
       if ((second_[bin >> kStepBits] >> (bin & (kSteps - 1)) & 1u) == 0) continue;
-      for (uint32_t id = heads_[bin]; id != kListEnd;) {
-        const uint32_t next = blocks[id].free_next;  // read first: the visitor may take the block out
+      for (RangeId id = heads_[bin]; id != kListEnd;) {
+        const RangeId next = blocks[id.value].free_next;  // read first: the visitor may take the block out
         if (!visit(id)) return;
         id = next;
       }
@@ -103,16 +104,17 @@ class RangeBins {
   static constexpr uint32_t kTooShort = ~0u << 27;  // ranges of a bin differ by less than the rest of it
 
   // Without a branch, which nothing could predict.
-  static uint32_t choose(bool first, uint32_t one, uint32_t other) {
-    return other ^ ((one ^ other) & (0u - uint32_t{first}));
+  static RangeId choose(bool first, RangeId one, RangeId other) {
+    return RangeId(other.value ^ ((one.value ^ other.value) & (0u - uint32_t{first})));
   }
   // The smallest range of at least `size` among the first `looks` of a list.
-  [[gnu::always_inline]] static uint32_t tightest(const Block* blocks, uint32_t id, uint32_t size,
-                                                  uint32_t looks) {
-    uint32_t best = kNoBlock;
+  [[gnu::always_inline]] static RangeId tightest(const Block* blocks, RangeId id, uint32_t size,
+                                                 uint32_t looks) {
+    RangeId best = kNoBlock;
     uint32_t least = kTooShort;  // what the best one leaves
-    for (; id != kListEnd; id = blocks[id].free_next) {
-      const uint32_t left = blocks[id].size - size;  // of a range that is too short: more than any leaves
+    for (; id != kListEnd; id = blocks[id.value].free_next) {
+      const uint32_t left =
+          blocks[id.value].size - size;  // of a range that is too short: more than any leaves
       // Two conditional moves after one comparison, and no branch.
       const bool better = left < least;
       best = better ? id : best;
@@ -121,11 +123,11 @@ class RangeBins {
     }
     return best;
   }
-  [[gnu::always_inline]] void insert(Block* blocks, uint32_t id, uint32_t bin) {
-    const uint32_t head = heads_[bin];
-    blocks[id].free_prev = kListEnd;
-    blocks[id].free_next = head;
-    blocks[head].free_prev = id;
+  [[gnu::always_inline]] void insert(Block* blocks, RangeId id, uint32_t bin) {
+    const RangeId head = heads_[bin];
+    blocks[id.value].free_prev = kListEnd;
+    blocks[id.value].free_next = head;
+    blocks[head.value].free_prev = id;
     heads_[bin] = id;
     first_ |= 1u << (bin >> kStepBits);
     second_[bin >> kStepBits] |= 1u << (bin & (kSteps - 1));
@@ -145,7 +147,7 @@ class RangeBins {
 
   uint32_t first_ = 0;
   std::array<uint32_t, kLevels> second_{};
-  std::array<uint32_t, kBins> heads_;
+  std::array<RangeId, kBins> heads_;
 };
 
 }  // namespace plat::core

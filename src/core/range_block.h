@@ -7,12 +7,16 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/id.h"
+
 namespace plat::core {
 
-inline constexpr uint32_t kNoBlock = UINT32_MAX;
+using RangeId = Id<struct RangeKind>;  // a range, by its record in the heap
+
+inline constexpr RangeId kNoBlock = RangeId::none();
 // Ends the lists of bins. It names a record that is nobody's, so that linking and unlinking write to it
 // instead of asking: what a free range has beside it nobody can guess, the processor neither.
-inline constexpr uint32_t kListEnd = 0;
+inline constexpr RangeId kListEnd(0);
 
 // Granules are 512 bytes: 32 bits of them span 2 TiB, and blocks that small are not placed one by one anyway.
 inline constexpr uint32_t kGranuleShift = 9;
@@ -28,17 +32,22 @@ enum class BlockState : uint8_t {
 // One record for each range of a heap; neighbours in address order are linked, so freeing merges without a
 // search.
 struct Block {
-  uint32_t start;      // in granules
-  uint32_t size;       // in granules
-  uint32_t prev;       // address order
-  uint32_t next;       // address order
-  uint32_t free_prev;  // bin list while free; the owner's word while live
-  uint32_t free_next;
+  uint32_t start;     // in granules
+  uint32_t size;      // in granules
+  RangeId prev;       // address order
+  RangeId next;       // address order
+  RangeId free_prev;  // bin list while free; the owner's word while live
+  RangeId free_next;
   uint32_t batch;  // while free: the batch of frees on its stream that it belongs to
   BlockState state;
   uint8_t unused = 0;
   uint16_t domain;  // while free: whose ordered work may still touch it; 0 = nobody's
 
+  uint64_t word() const { return free_prev.value | uint64_t{free_next.value} << 32; }
+  void set_word(uint64_t word) {
+    free_prev = RangeId(static_cast<uint32_t>(word));
+    free_next = RangeId(static_cast<uint32_t>(word >> 32));
+  }
   void set_idle() {
     batch = 0;
     state = BlockState::kFree;
@@ -58,8 +67,8 @@ class BlockTable {
   BlockTable& operator=(const BlockTable&) = delete;
   ~BlockTable() { std::free(records_); }
 
-  Block& operator[](uint32_t id) { return records_[id]; }
-  const Block& operator[](uint32_t id) const { return records_[id]; }
+  Block& operator[](RangeId id) { return records_[id.value]; }
+  const Block& operator[](RangeId id) const { return records_[id.value]; }
 
   Block* records() { return records_; }
   const Block* records() const { return records_; }
@@ -72,19 +81,19 @@ class BlockTable {
   bool has_room() const { return capacity_ - used_ >= kMostOfOneCall; }
   // Whether the next create() is sure to find a record.
   bool has_one() const { return recycled_ != kNoBlock || used_ < capacity_; }
-  uint32_t create() {
+  RangeId create() {
     assert(has_one());
     ++count_;
-    const uint32_t id = recycled_;
+    const RangeId id = recycled_;
     if (id == kNoBlock) [[unlikely]]
-      return used_++;
-    recycled_ = records_[id].next;
+      return RangeId(used_++);
+    recycled_ = records_[id.value].next;
     return id;
   }
 
-  void recycle(uint32_t id) {
+  void recycle(RangeId id) {
     --count_;
-    records_[id].next = recycled_;
+    records_[id.value].next = recycled_;
     recycled_ = id;
   }
 
@@ -104,7 +113,7 @@ class BlockTable {
   uint32_t capacity_ = 1;
   uint32_t used_ = 1;   // the first is kListEnd
   uint32_t count_ = 0;  // in use
-  uint32_t recycled_ = kNoBlock;
+  RangeId recycled_ = kNoBlock;
 };
 
 }  // namespace plat::core

@@ -16,8 +16,8 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
     start = blocks_[last_].start + page_;  // the fence takes a page: ranges on its two sides never touch
   if (space == 0 || space > UINT32_MAX - 2 * page_ - start) return UINT32_MAX;
   blocks_.make_room();
-  const uint32_t id = blocks_.create();
-  const uint32_t fence = blocks_.create();
+  const RangeId id = blocks_.create();
+  const RangeId fence = blocks_.create();
   blocks_[id] = Block{start, space, last_, fence, kNoBlock, kNoBlock, 0, BlockState::kHole, 0, 0};
   const uint32_t end = page_ceil(start + space);
   blocks_[fence] = Block{end, page_, id, kNoBlock, kNoBlock, kNoBlock, 0, BlockState::kFence, 0, 0};
@@ -35,7 +35,7 @@ uint32_t RangeHeap::append(uint32_t space, bool backed) {
   return start;
 }
 
-bool RangeHeap::retire(uint32_t first) {
+bool RangeHeap::retire(RangeId first) {
   Block& block = blocks_[first];
   if (block.state != BlockState::kFree || block.domain != 0 ||
       blocks_[block.next].state != BlockState::kFence)
@@ -45,7 +45,7 @@ bool RangeHeap::retire(uint32_t first) {
   return true;
 }
 
-void RangeHeap::revive(uint32_t first, uint32_t space) {
+void RangeHeap::revive(RangeId first, uint32_t space) {
   Block& block = blocks_[first];
   assert(block.state == BlockState::kFence && space <= blocks_[block.next].start - block.start);
   block.size = space;
@@ -59,7 +59,7 @@ void RangeHeap::add_domain(uint16_t domain) {
     domains_.push_back(domains_.empty() ? nullptr : std::make_unique<Domain>());
 }
 
-void RangeHeap::insert_free(uint32_t id) {
+void RangeHeap::insert_free(RangeId id) {
   const Block& block = blocks_[id];
   Domain& domain = domain_at(block.domain);
   domain.bins.insert(blocks_.records(), id);
@@ -67,7 +67,7 @@ void RangeHeap::insert_free(uint32_t id) {
   if (block.domain == 0) count_movable(whole_pages(block.start, block.size));
 }
 
-void RangeHeap::remove_free(uint32_t id) {
+void RangeHeap::remove_free(RangeId id) {
   const Block& block = blocks_[id];
   Domain& domain = domain_at(block.domain);
   domain.bins.remove(blocks_.records(), id);
@@ -78,7 +78,7 @@ void RangeHeap::remove_free(uint32_t id) {
 void RangeHeap::count_again() const {
   uint32_t pages = 0;
   // Bins come in falling order, and one of them begins with the size of a page.
-  idle_.bins.walk_down(blocks_.records(), [&](uint32_t id) {
+  idle_.bins.walk_down(blocks_.records(), [&](RangeId id) {
     pages += whole_pages(blocks_[id].start, blocks_[id].size);
     return blocks_[id].size >= page_;
   });
@@ -86,7 +86,7 @@ void RangeHeap::count_again() const {
   must_count_ = false;
 }
 
-void RangeHeap::insert_hole(uint32_t id) {
+void RangeHeap::insert_hole(RangeId id) {
   Block& block = blocks_[id];
   block.free_prev = kNoBlock;
   block.free_next = holes_;
@@ -94,7 +94,7 @@ void RangeHeap::insert_hole(uint32_t id) {
   holes_ = id;
 }
 
-void RangeHeap::remove_hole(uint32_t id) {
+void RangeHeap::remove_hole(RangeId id) {
   const Block& block = blocks_[id];
   if (block.free_next != kNoBlock) blocks_[block.free_next].free_prev = block.free_prev;
   if (block.free_prev != kNoBlock)
@@ -103,8 +103,8 @@ void RangeHeap::remove_hole(uint32_t id) {
     holes_ = block.free_next;
 }
 
-uint32_t RangeHeap::split(uint32_t id, uint32_t at) {
-  const uint32_t upper = blocks_.create();
+RangeId RangeHeap::split(RangeId id, uint32_t at) {
+  const RangeId upper = blocks_.create();
   Block& low = blocks_[id];
   Block& high = blocks_[upper];
   high = low;
@@ -117,9 +117,9 @@ uint32_t RangeHeap::split(uint32_t id, uint32_t at) {
   return upper;
 }
 
-void RangeHeap::absorb_next(uint32_t id) {
+void RangeHeap::absorb_next(RangeId id) {
   Block& block = blocks_[id];
-  const uint32_t gone = block.next;
+  const RangeId gone = block.next;
   const Block& other = blocks_[gone];
   block.size += other.size;
   block.batch = std::max(block.batch, other.batch);
@@ -128,16 +128,16 @@ void RangeHeap::absorb_next(uint32_t id) {
   blocks_.recycle(gone);
 }
 
-void RangeHeap::file_free(uint32_t id) {
+void RangeHeap::file_free(RangeId id) {
   Block& block = blocks_[id];
   Domain& domain = domain_at(block.domain);
   domain.granules += block.size;
-  auto merges = [&](uint32_t other) {
+  auto merges = [&](RangeId other) {
     return blocks_[other].state == BlockState::kFree && blocks_[other].domain == block.domain;
   };
   uint32_t separate = 0;  // whole pages that its neighbours have by themselves
-  const uint32_t next = block.next;
-  const uint32_t prev = block.prev;
+  const RangeId next = block.next;
+  const RangeId prev = block.prev;
   const bool with_next = merges(next);
   if (with_next) separate += whole_pages(blocks_[next].start, blocks_[next].size);
   if (prev != kNoBlock && merges(prev)) {
@@ -160,20 +160,20 @@ void RangeHeap::file_free(uint32_t id) {
   if (blocks_[id].domain == 0) count_movable(whole_pages(blocks_[id].start, blocks_[id].size) - separate);
 }
 
-uint32_t RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
-  const uint32_t clean = idle_.bins.look(blocks_.records(), size, own_looks, next_looks).id;
+RangeId RangeHeap::find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const {
+  const RangeId clean = idle_.bins.look(blocks_.records(), size, own_looks, next_looks).id;
   if (domain == 0 || domain >= domains_.size()) return clean;
-  const uint32_t own = domains_[domain]->bins.look(blocks_.records(), size, own_looks, next_looks).id;
+  const RangeId own = domains_[domain]->bins.look(blocks_.records(), size, own_looks, next_looks).id;
   if (own == kNoBlock) return clean;
   // Equal fits go to the stream's own memory: the rest stays usable by everybody.
   return clean == kNoBlock || blocks_[own].size <= blocks_[clean].size ? own : clean;
 }
 
 // `id` is free and filed; [start, start + size) lies inside it.
-uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
+RangeId RangeHeap::carve(RangeId id, uint32_t start, uint32_t size) {
   if (blocks_[id].start < start) {
     remove_free(id);
-    const uint32_t upper = split(id, start);
+    const RangeId upper = split(id, start);
     insert_free(id);
     insert_free(upper);
     id = upper;
@@ -184,7 +184,7 @@ uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
   if (block.domain == 0)
     count_movable(whole_pages(start + size, block.size - size) - whole_pages(start, block.size));
   if (block.size > size) {
-    const uint32_t rest = split(id, start + size);
+    const RangeId rest = split(id, start + size);
     domain.bins.inherit(blocks_.records(), id, RangeBins::bin_of(block.size), rest);
   } else {
     domain.bins.remove(blocks_.records(), id);
@@ -193,13 +193,13 @@ uint32_t RangeHeap::carve(uint32_t id, uint32_t start, uint32_t size) {
   return id;
 }
 
-uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
+RangeId RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
   blocks_.make_room();
   // A range longer by the alignment always has an aligned place inside; a shorter one may have.
-  uint32_t id = find(size, domain, kOwnLooks, kNextLooks);
+  RangeId id = find(size, domain, kOwnLooks, kNextLooks);
   if (id == kNoBlock) id = find(size, domain, kAllLooks, kNextLooks);
   if (id == kNoBlock) return kNoBlock;
-  auto place = [&](uint32_t candidate, uint32_t& start) {
+  auto place = [&](RangeId candidate, uint32_t& start) {
     const Block& block = blocks_[candidate];
     start = (block.start + align - 1) & ~(align - 1);
     return start + size <= block.start + block.size;
@@ -212,7 +212,7 @@ uint32_t RangeHeap::allocate(uint32_t size, uint32_t align, uint16_t domain) {
   return carve(id, start, size);
 }
 
-void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
+void RangeHeap::release(RangeId id, uint16_t domain, uint32_t batch) {
   if (domain >= domains_.size() && domain != 0) add_domain(domain);
   Block& block = blocks_[id];
   assert(block.state == BlockState::kLive);
@@ -222,19 +222,19 @@ void RangeHeap::release(uint32_t id, uint16_t domain, uint32_t batch) {
   file_free(id);
 }
 
-bool RangeHeap::resize(uint32_t id, uint32_t size, uint16_t domain) {
+bool RangeHeap::resize(RangeId id, uint32_t size, uint16_t domain) {
   blocks_.make_room();
   if (domain != 0) add_domain(domain);
   const Block block = blocks_[id];  // a copy: splitting changes it
   if (size < block.size) {
-    const uint32_t rest = split(id, block.start + size);
+    const RangeId rest = split(id, block.start + size);
     blocks_[rest].state = BlockState::kFree;
     blocks_[rest].domain = domain;
     file_free(rest);
     return true;
   }
   if (size == block.size) return true;
-  const uint32_t next = block.next;
+  const RangeId next = block.next;
   const Block after = blocks_[next];
   if (after.state != BlockState::kFree || !usable(after, domain) || block.size + after.size < size)
     return false;
@@ -250,10 +250,10 @@ void RangeHeap::map(PageRun pages) {
   blocks_.make_room();
   const uint32_t start = pages.first << page_shift_;
   const uint32_t size = pages.count << page_shift_;
-  uint32_t id = hole_at(start);
+  RangeId id = hole_at(start);
   remove_hole(id);
   if (blocks_[id].start < start) {
-    const uint32_t upper = split(id, start);
+    const RangeId upper = split(id, start);
     insert_hole(id);
     id = upper;
   }
@@ -271,7 +271,7 @@ void RangeHeap::unmap(const MovableRun& run) {
   const PageRun pages = run.pages;
   const uint32_t start = pages.first << page_shift_;
   const uint32_t size = pages.count << page_shift_;
-  uint32_t id = run.block;
+  RangeId id = run.block;
   id = carve(id, start, size);
   Block& block = blocks_[id];
   block.state = BlockState::kHole;
@@ -281,7 +281,7 @@ void RangeHeap::unmap(const MovableRun& run) {
     remove_hole(block.next);
     absorb_next(id);
   }
-  if (const uint32_t prev = block.prev; prev != kNoBlock && blocks_[prev].state == BlockState::kHole) {
+  if (const RangeId prev = block.prev; prev != kNoBlock && blocks_[prev].state == BlockState::kHole) {
     remove_hole(prev);
     absorb_next(prev);
     id = prev;
@@ -292,18 +292,18 @@ void RangeHeap::unmap(const MovableRun& run) {
 uint32_t RangeHeap::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
   if (domain == 0 || domain >= domains_.size()) return 0;
   if (to != 0) add_domain(to);
-  std::vector<uint32_t> settled;
-  domains_[domain]->bins.walk_down(blocks_.records(), [&](uint32_t id) {
+  std::vector<RangeId> settled;
+  domains_[domain]->bins.walk_down(blocks_.records(), [&](RangeId id) {
     if (static_cast<int32_t>(blocks_[id].batch - batch) <= 0) settled.push_back(id);
     return true;
   });
-  for (uint32_t id : settled) {
+  for (RangeId id : settled) {
     remove_free(id);
     blocks_[id].state = BlockState::kLive;  // so that filing one does not swallow another that is in no bin
     blocks_[id].domain = to;
     blocks_[id].batch = to_batch;
   }
-  for (uint32_t id : settled) {
+  for (RangeId id : settled) {
     blocks_[id].state = BlockState::kFree;
     file_free(id);
   }

@@ -39,13 +39,13 @@ struct RangePlan {
   uint32_t missing_pages = 0;  // holes under it
   uint32_t whole_pages = 0;    // pages under it that nothing else uses, missing ones included
   // The live block before the place; it cannot move while the plan is carried out.
-  uint32_t anchor = kNoBlock;
+  RangeId anchor = kNoBlock;
 };
 
 // A run of wholly free pages and the free range that holds it.
 struct MovableRun {
   PageRun pages;
-  uint32_t block = kNoBlock;
+  RangeId block = kNoBlock;
 };
 
 class RangeHeap {
@@ -57,24 +57,24 @@ class RangeHeap {
   // far.
   uint32_t append(uint32_t space, bool backed = false);
   // The first record of the space that was appended last; it stays the first one for good.
-  uint32_t newest() const { return blocks_[last_].prev; }
+  RangeId newest() const { return blocks_[last_].prev; }
   // Takes a backed space out, if it is one free range of nobody's.
-  bool retire(uint32_t first);
+  bool retire(RangeId first);
   // A space that was taken out comes back, with at most as many granules as it was appended with. Without
   // that, 32 bits would be used up by a program that lives long enough.
-  void revive(uint32_t first, uint32_t space);
+  void revive(RangeId first, uint32_t space);
 
   // A live block of at least `size` granules at a multiple of `align` granules out of free ranges of `domain`
   // or of nobody; kNoBlock when none fits.
-  uint32_t allocate(uint32_t size, uint32_t align, uint16_t domain);
-  void release(uint32_t id, uint16_t domain = 0, uint32_t batch = 0);
+  RangeId allocate(uint32_t size, uint32_t align, uint16_t domain);
+  void release(RangeId id, uint16_t domain = 0, uint32_t batch = 0);
   // allocate(size, 1, 0) and release(id), which most programs do and nothing else, in few instructions:
   // range_heap_idle.h has them, in line. They leave counting movable pages to who wants to know.
-  uint32_t allocate_idle(uint32_t size);
-  void release_idle(uint32_t id);
+  RangeId allocate_idle(uint32_t size);
+  void release_idle(RangeId id);
 
   // Tries to change a live block's size where it stands. The block is unchanged when it cannot.
-  bool resize(uint32_t id, uint32_t size, uint16_t domain);
+  bool resize(RangeId id, uint32_t size, uint16_t domain);
 
   // Where the block would go if the holes under it were backed. `tight` spends pages rather than map calls as
   // sparingly as it can; while there are few records it compares all places, and then its answer is better
@@ -82,7 +82,7 @@ class RangeHeap {
   RangePlan plan(uint32_t size, uint32_t align, uint16_t domain, bool tight) const;
   bool few_records() const { return blocks_.count() <= kFewRecords; }
   // Carves the planned range, every page of which is backed by now.
-  uint32_t take(const RangePlan& plan, uint16_t domain);
+  RangeId take(const RangePlan& plan, uint16_t domain);
 
   // Makes sure of host memory for the next call below, so that it cannot fail once pages have moved.
   void make_room() { blocks_.make_room(); }
@@ -113,9 +113,9 @@ class RangeHeap {
   }
   uint32_t page() const { return page_; }
 
-  Block& block(uint32_t id) { return blocks_[id]; }
-  const Block& block(uint32_t id) const { return blocks_[id]; }
-  uint32_t first_block() const { return first_; }
+  Block& block(RangeId id) { return blocks_[id]; }
+  const Block& block(RangeId id) const { return blocks_[id]; }
+  RangeId first_block() const { return first_; }
   uint64_t bookkeeping_bytes() const {
     return blocks_.bookkeeping_bytes() + domains_.size() * sizeof(Domain);
   }
@@ -140,19 +140,19 @@ class RangeHeap {
   void count_again() const;
   Domain& domain_at(uint16_t domain) { return domain == 0 ? idle_ : *domains_[domain]; }
   void add_domain(uint16_t domain);
-  void insert_free(uint32_t id);
-  void remove_free(uint32_t id);
-  void insert_hole(uint32_t id);
-  void remove_hole(uint32_t id);
+  void insert_free(RangeId id);
+  void remove_free(RangeId id);
+  void insert_hole(RangeId id);
+  void remove_hole(RangeId id);
   // A new record for [at, end of id), which follows `id`; `id` keeps what is below.
-  uint32_t split(uint32_t id, uint32_t at);
+  RangeId split(RangeId id, uint32_t at);
   // Swallows the record after `id` into it.
-  void absorb_next(uint32_t id);
+  void absorb_next(RangeId id);
   // Joins a free record, which is in no bin, with equal neighbours and files it.
-  void file_free(uint32_t id);
-  uint32_t carve(uint32_t id, uint32_t start, uint32_t size);
-  uint32_t find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const;
-  uint32_t hole_at(uint32_t granule) const;
+  void file_free(RangeId id);
+  RangeId carve(RangeId id, uint32_t start, uint32_t size);
+  RangeId find(uint32_t size, uint16_t domain, uint32_t own_looks, uint32_t next_looks) const;
+  RangeId hole_at(uint32_t granule) const;
   bool usable(const Block& block, uint16_t domain) const {
     return block.state == BlockState::kHole ||
            (block.state == BlockState::kFree && (block.domain == 0 || block.domain == domain));
@@ -166,7 +166,7 @@ class RangeHeap {
   double leftover(uint32_t low, uint32_t high) const;
   void consider(const Extent& extent, uint32_t start, const RangeWish& wish, RangePlan& best,
                 uint64_t& best_cost) const;
-  void consider_extent(uint32_t leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
+  void consider_extent(RangeId leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
                        const RangeWish& wish) const;
 
   // How many ranges a search looks at in the bin of the request and in the first larger one that is not
@@ -182,9 +182,9 @@ class RangeHeap {
   BlockTable blocks_;
   Domain idle_;                                   // domain 0, which every program uses
   std::vector<std::unique_ptr<Domain>> domains_;  // by number; [0] is empty
-  uint32_t first_ = kNoBlock;
-  uint32_t last_ = kNoBlock;   // the fence at the end
-  uint32_t holes_ = kNoBlock;  // list of holes through free_prev / free_next
+  RangeId first_ = kNoBlock;
+  RangeId last_ = kNoBlock;   // the fence at the end
+  RangeId holes_ = kNoBlock;  // list of holes through free_prev / free_next
   mutable std::atomic<uint32_t> movable_pages_{0};
   mutable bool must_count_ = false;  // since the last count, a short way was taken
   uint32_t mapped_pages_ = 0;

@@ -7,14 +7,14 @@
 
 namespace plat::core {
 
-[[gnu::always_inline]] inline uint32_t RangeHeap::allocate_idle(uint32_t size) {
+[[gnu::always_inline]] inline RangeId RangeHeap::allocate_idle(uint32_t size) {
   Block* const blocks = blocks_.records();
   RangeBins& bins = idle_.bins;
   const RangeBins::Found found = bins.look(blocks, size, kOwnLooks, kNextLooks);
-  const uint32_t id = found.id;
+  const RangeId id = found.id;
   if (id == kNoBlock || !blocks_.has_one()) [[unlikely]]
     return allocate(size, 1, 0);
-  Block& block = blocks[id];
+  Block& block = blocks[id.value];
   const uint32_t start = block.start;
   const uint32_t rest = block.size - size;
   idle_.granules -= size;
@@ -24,15 +24,15 @@ namespace plat::core {
     block.state = BlockState::kLive;
     return id;
   }
-  const uint32_t upper = blocks_.create();
-  Block& high = blocks[upper];
-  const uint32_t next = block.next;
+  const RangeId upper = blocks_.create();
+  Block& high = blocks[upper.value];
+  const RangeId next = block.next;
   high.start = start + size;
   high.size = rest;
   high.prev = id;
   high.next = next;
   high.set_idle();
-  blocks[next].prev = upper;
+  blocks[next.value].prev = upper;
   block.next = upper;
   block.size = size;
   block.state = BlockState::kLive;
@@ -40,23 +40,23 @@ namespace plat::core {
   return id;
 }
 
-[[gnu::always_inline]] inline void RangeHeap::release_idle(uint32_t id) {
+[[gnu::always_inline]] inline void RangeHeap::release_idle(RangeId id) {
   Block* const blocks = blocks_.records();
   RangeBins& bins = idle_.bins;
-  Block& block = blocks[id];
+  Block& block = blocks[id.value];
   assert(block.state == BlockState::kLive);
-  const uint32_t prev = block.prev;
-  const uint32_t next = block.next;
+  const RangeId prev = block.prev;
+  const RangeId next = block.next;
   uint32_t size = block.size;
   idle_.granules += size;
-  Block& after = blocks[next];
+  Block& after = blocks[next.value];
   must_count_ = true;
-  if (prev != kNoBlock && blocks[prev].is_idle()) {
-    Block& before = blocks[prev];
+  if (prev != kNoBlock && blocks[prev.value].is_idle()) {
+    Block& before = blocks[prev.value];
     const uint32_t bin = RangeBins::bin_of(before.size);
     size += before.size;
     blocks_.recycle(id);
-    uint32_t beyond = next;
+    RangeId beyond = next;
     if (after.is_idle()) {
       bins.unlink(blocks, next, RangeBins::bin_of(after.size));
       size += after.size;
@@ -65,7 +65,7 @@ namespace plat::core {
     }
     before.size = size;
     before.next = beyond;
-    blocks[beyond].prev = prev;
+    blocks[beyond.value].prev = prev;
     bins.refile(blocks, prev, bin);
     return;
   }
@@ -74,9 +74,9 @@ namespace plat::core {
     const uint32_t bin = RangeBins::bin_of(after.size);
     size += after.size;
     block.size = size;
-    const uint32_t beyond = after.next;
+    const RangeId beyond = after.next;
     block.next = beyond;
-    blocks[beyond].prev = id;
+    blocks[beyond.value].prev = id;
     bins.inherit(blocks, next, bin, id);
     blocks_.recycle(next);
   } else {

@@ -11,13 +11,13 @@ namespace plat::core {
 
 // A maximal stretch without a live block: free ranges and holes, side by side.
 struct RangeHeap::Extent {
-  uint32_t leftmost;  // block
-  uint32_t low;       // granules
+  RangeId leftmost;  // block
+  uint32_t low;      // granules
   uint32_t high;
 };
 
-uint32_t RangeHeap::hole_at(uint32_t granule) const {
-  for (uint32_t id = holes_; id != kNoBlock; id = blocks_[id].free_next) {
+RangeId RangeHeap::hole_at(uint32_t granule) const {
+  for (RangeId id = holes_; id != kNoBlock; id = blocks_[id].free_next) {
     const Block& block = blocks_[id];
     if (block.start <= granule && granule - block.start < block.size) return id;
   }
@@ -45,7 +45,7 @@ void RangeHeap::consider(const Extent& extent, uint32_t start, const RangeWish& 
   const uint32_t low = page_floor(start);
   const uint32_t high = page_ceil(start + size);
   uint32_t missing = 0;
-  for (uint32_t id = extent.leftmost; blocks_[id].start < start + size; id = blocks_[id].next) {
+  for (RangeId id = extent.leftmost; blocks_[id].start < start + size; id = blocks_[id].next) {
     const Block& block = blocks_[id];
     if (block.state != BlockState::kHole) continue;
     const uint32_t from = std::max(low, block.start);
@@ -73,18 +73,18 @@ void RangeHeap::consider(const Extent& extent, uint32_t start, const RangeWish& 
   best_cost = cost;
 }
 
-void RangeHeap::consider_extent(uint32_t leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
+void RangeHeap::consider_extent(RangeId leftmost, uint32_t align, RangePlan& best, uint64_t& best_cost,
                                 const RangeWish& wish) const {
   auto up = [&](uint32_t granule) { return (granule + align - 1) & ~(align - 1); };
   auto down = [&](uint32_t granule) { return granule & ~(align - 1); };
-  uint32_t last = leftmost;
+  RangeId last = leftmost;
   while (usable(blocks_[blocks_[last].next], wish.domain)) last = blocks_[last].next;
   const Extent extent{leftmost, blocks_[leftmost].start, blocks_[last].start + blocks_[last].size};
   if (extent.high - extent.low < wish.size) return;
   const bool frontier = blocks_[blocks_[last].next].state == BlockState::kFence;
   consider(extent, up(extent.low), wish, best, best_cost);
   if (!frontier) consider(extent, down(extent.high - wish.size), wish, best, best_cost);
-  for (uint32_t id = leftmost;; id = blocks_[id].next) {
+  for (RangeId id = leftmost;; id = blocks_[id].next) {
     const Block& block = blocks_[id];
     if (block.state == BlockState::kFree) {
       consider(extent, up(block.start), wish, best, best_cost);
@@ -101,17 +101,17 @@ RangePlan RangeHeap::plan(uint32_t size, uint32_t align, uint16_t domain, bool t
   const RangeWish wish{size, domain, tight};
   if (tight && few_records()) {
     // Every stretch counts, also one that is wholly backed: its whole pages may be worth more elsewhere.
-    for (uint32_t id = first_; id != kNoBlock; id = blocks_[id].next) {
-      const uint32_t prev = blocks_[id].prev;
+    for (RangeId id = first_; id != kNoBlock; id = blocks_[id].next) {
+      const RangeId prev = blocks_[id].prev;
       if (usable(blocks_[id], domain) && (prev == kNoBlock || !usable(blocks_[prev], domain)))
         consider_extent(id, align, best, best_cost, wish);
     }
     return best;
   }
-  for (uint32_t hole = holes_; hole != kNoBlock; hole = blocks_[hole].free_next) {
-    uint32_t leftmost = hole;
+  for (RangeId hole = holes_; hole != kNoBlock; hole = blocks_[hole].free_next) {
+    RangeId leftmost = hole;
     bool seen = false;
-    for (uint32_t prev = blocks_[hole].prev; prev != kNoBlock && usable(blocks_[prev], domain);
+    for (RangeId prev = blocks_[hole].prev; prev != kNoBlock && usable(blocks_[prev], domain);
          prev = blocks_[prev].prev) {
       seen = seen || blocks_[prev].state == BlockState::kHole;  // that hole stands for the whole stretch
       leftmost = prev;
@@ -124,7 +124,7 @@ RangePlan RangeHeap::plan(uint32_t size, uint32_t align, uint16_t domain, bool t
 void RangeHeap::missing(const RangePlan& plan, std::vector<PageRun>& out) const {
   const uint32_t low = page_floor(plan.start);
   const uint32_t high = page_ceil(plan.start + plan.size);
-  uint32_t id = plan.anchor == kNoBlock ? first_ : plan.anchor;
+  RangeId id = plan.anchor == kNoBlock ? first_ : plan.anchor;
   for (; id != kNoBlock && blocks_[id].start < high; id = blocks_[id].next) {
     const Block& block = blocks_[id];
     if (block.state != BlockState::kHole) continue;
@@ -134,16 +134,16 @@ void RangeHeap::missing(const RangePlan& plan, std::vector<PageRun>& out) const 
   }
 }
 
-uint32_t RangeHeap::take(const RangePlan& plan, uint16_t domain) {
+RangeId RangeHeap::take(const RangePlan& plan, uint16_t domain) {
   blocks_.make_room();
-  uint32_t id = plan.anchor == kNoBlock ? first_ : plan.anchor;
+  RangeId id = plan.anchor == kNoBlock ? first_ : plan.anchor;
   while (blocks_[id].start + blocks_[id].size <= plan.start) id = blocks_[id].next;
   const uint32_t end = plan.start + plan.size;
   // The place may span ranges of nobody and of the stream's own that do not merge: each gives its part.
   const Block& head = blocks_[id];
-  uint32_t taken = carve(id, plan.start, std::min(end, head.start + head.size) - plan.start);
+  RangeId taken = carve(id, plan.start, std::min(end, head.start + head.size) - plan.start);
   while (blocks_[taken].start + blocks_[taken].size < end) {
-    const uint32_t next = blocks_[taken].next;
+    const RangeId next = blocks_[taken].next;
     assert(blocks_[next].state == BlockState::kFree && usable(blocks_[next], domain));
     carve(next, blocks_[next].start, std::min(end - blocks_[next].start, blocks_[next].size));
     absorb_next(taken);
@@ -156,7 +156,7 @@ MovableRun RangeHeap::movable(uint32_t limit, const RangePlan& skip) const {
   const uint32_t skip_low = skip.found ? page_floor(skip.start) : 0;
   const uint32_t skip_high = skip.found ? page_ceil(skip.start + skip.size) : 0;
   MovableRun run;
-  idle_.bins.walk_down(blocks_.records(), [&](uint32_t id) {
+  idle_.bins.walk_down(blocks_.records(), [&](RangeId id) {
     const Block& block = blocks_[id];
     uint32_t low = page_ceil(block.start);
     uint32_t high = page_floor(block.start + block.size);

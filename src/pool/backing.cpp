@@ -200,7 +200,7 @@ Outcome Backing::map_plan(Zone& zone, const core::RangePlan& plan, std::vector<v
   return Outcome::kDone;
 }
 
-Outcome Backing::place(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block) {
+Outcome Backing::place(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, core::RangeId* block) {
   std::lock_guard guard(zone.lock());
   const bool tight = is_tight(zone, granules);
   *block = core::kNoBlock;

@@ -50,7 +50,7 @@ class Backing {
   void ask_again() { full_at_ = UINT64_MAX; }
 
   // A live block in the zone, whatever has to be brought in or moved for it. Takes the zone's lock.
-  Outcome place(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
+  Outcome place(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, core::RangeId* block);
   // Pages that are mapped nowhere: idle ones, new ones, then ones that lie free in zones. All or none.
   Outcome take_pages(size_t count, std::vector<void*>& pages);
   // The same, but idle and new ones alone, up to the limit; what was had is in `pages`.
@@ -106,7 +106,8 @@ class Backing {
   Outcome map_plan(Zone& zone, const core::RangePlan& plan, std::vector<void*>& pages);
 
   // chunks.cpp
-  Outcome place_in_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain, uint32_t* block);
+  Outcome place_in_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain,
+                         core::RangeId* block);
   Outcome add_chunk(Zone& zone, uint64_t bytes, uint64_t need);
   bool drop_chunk(void* base, uint64_t bytes);
   bool trim_chunks(Zone& zone, uint64_t keep_bytes);

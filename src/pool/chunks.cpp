@@ -62,7 +62,7 @@ Outcome Backing::add_chunk(Zone& zone, uint64_t bytes, uint64_t need) {
 
 // The zone's lock is held. Where a whole chunk is too much, what the request needs may not be.
 Outcome Backing::place_in_chunk(Zone& zone, uint32_t granules, uint32_t align, uint16_t domain,
-                                uint32_t* block) {
+                                core::RangeId* block) {
   const bool callers = options_.source == PLAT_POOL_SOURCE_CALLER;
   const uint64_t exact = (uint64_t{granules} + align - 1) << core::kGranuleShift;
   const uint64_t need = callers ? exact : align_up(exact, kPageBytes);

@@ -20,7 +20,7 @@ void Zone::list_slots(const Span& span, const Space& space, uint32_t tail, HeldR
 
 void Zone::list_held(const Space& space, uint32_t tail, std::vector<HeldRange>& out) const {
   bool goes_on = false;  // the last range reaches up to this record
-  for (uint32_t id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
+  for (core::RangeId id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
     const core::Block& block = heap_.block(id);
     const char* const start = space.address_of(block.start);
     if (!space.contains(start) || block.state == core::BlockState::kFence) break;

@@ -91,7 +91,7 @@ Outcome Ladder::gather(const Need& need, const Attempt& attempt) {
 }
 
 plat_pool_status Ladder::place(Zone& zone, uint32_t granules, uint32_t align, const Need& need,
-                               uint32_t* block) {
+                               core::RangeId* block) {
   const uint64_t before = backing_.held_bytes();
   const Outcome outcome =
       gather(need, [&] { return backing_.place(zone, granules, align, need.domain, block); });

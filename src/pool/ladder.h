@@ -36,7 +36,8 @@ class Ladder {
     plat_stream stream = nullptr;
   };
   // A live block in the zone. Fails with the sentence that says what is held.
-  plat_pool_status place(Zone& zone, uint32_t granules, uint32_t align, const Need& need, uint32_t* block);
+  plat_pool_status place(Zone& zone, uint32_t granules, uint32_t align, const Need& need,
+                         core::RangeId* block);
   // Pages that are mapped nowhere, into `pages`; or kept, where that is null. Takes the growth lock.
   Outcome gather_pages(size_t count, std::vector<void*>* pages);
   // What could not be had, what is held, and what the device said.

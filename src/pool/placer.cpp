@@ -37,7 +37,7 @@ bool Placer::place_on_stream(Zone& zone, uint32_t granules, uint64_t bytes, plat
   {
     const std::unique_lock guard(zone.lock(), std::try_to_lock);
     if (!guard || zone.is_asleep()) return false;
-    const uint32_t block = zone.heap().allocate(granules, 1, domain);
+    const core::RangeId block = zone.heap().allocate(granules, 1, domain);
     if (block == core::kNoBlock) return false;
     *address = zone.open(block, bytes);
   }
@@ -57,7 +57,7 @@ SmallBlock Placer::take_small(Zone& zone, uint32_t index, uint16_t domain, Strea
   if (got == 0) {
     // Spans belong to nobody's stream: only memory that is idle becomes one.
     const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
-    const uint32_t block = zone.heap().allocate(granules, granules, 0);
+    const core::RangeId block = zone.heap().allocate(granules, granules, 0);
     if (block == core::kNoBlock) return {};
     zone.cut_span(index, block);
     got = zone.spans()->take(index, domain, blocks.data(), want, fresh);
@@ -87,7 +87,7 @@ plat_pool_status Placer::place_small(const Request& request, uint32_t index, uin
     while ((found = take_small(zone, index, domain, cache)).address == nullptr) {
       if (zone.is_asleep()) return memory_sleeps(name_);
       const uint32_t granules = span_bytes(index) >> core::kGranuleShift;
-      uint32_t block = core::kNoBlock;
+      core::RangeId block = core::kNoBlock;
       const auto status = ladder_.place(zone, granules, granules, {request.bytes, 0, request.stream}, &block);
       if (status != PLAT_POOL_OK) return status;
       // The program may have been called back, and may have forgotten the stream.
@@ -122,7 +122,7 @@ plat_pool_status Placer::place_large(const Request& request, uint16_t domain, vo
     guard.lock();
   }
   if (zone.is_asleep()) return memory_sleeps(name_);
-  uint32_t block = core::kNoBlock;
+  core::RangeId block = core::kNoBlock;
   if (!backing_.is_tight(zone, granules)) [[likely]]
     block = zone.heap().allocate(granules, align, domain);
   if (block == core::kNoBlock) {

@@ -74,7 +74,7 @@ class Placer {
     if (!zone.lock().try_lock()) return false;
     const std::lock_guard guard(zone.lock(), std::adopt_lock);
     if (zone.is_asleep()) return false;
-    const uint32_t block = zone.heap().allocate_idle(granules);
+    const core::RangeId block = zone.heap().allocate_idle(granules);
     if (block == core::kNoBlock) return false;
     *address = zone.open(block, bytes);
   }

@@ -116,7 +116,7 @@ bool Pool::release_on_stream(Space& space, void* address, plat_stream stream) {
   if (!Streams::is_domain(domain)) return false;
   Zone& zone = *space.zone;
   const std::lock_guard guard(zone.lock());
-  const uint32_t block = zone.close_at(space, address);
+  const core::RangeId block = zone.close_at(space, address);
   if (block == core::kNoBlock) return false;
   // The batch is asked for under the lock: who settles it must find the block filed.
   zone.heap().release(block, domain, streams_.join_batch(domain));
@@ -201,7 +201,7 @@ plat_pool_status Pool::usable(const void* address, uint64_t* bytes, uint64_t* wi
       return unknown_block(name_, address);
     held = class_bytes(entry.index());
   } else {
-    const uint32_t block = zone.find(*space, address);
+    const core::RangeId block = zone.find(*space, address);
     if (block == core::kNoBlock) return unknown_block(name_, address);
     held = uint64_t{zone.heap().block(block).size} << core::kGranuleShift;
   }
@@ -252,7 +252,7 @@ plat_pool_status Pool::resize(void* address, uint64_t bytes) {
   bool done = zone.spans() != nullptr && shape_.segment_bytes(bytes) <= held;
   if (zone.spans() == nullptr) {
     std::lock_guard guard(zone.lock());
-    const uint32_t block = zone.find(space, address);
+    const core::RangeId block = zone.find(space, address);
     if (block == core::kNoBlock) return unknown_block(name_, address);
     done = zone.resize(block, std::max(shape_.granules_of(bytes), zone.least_granules()), bytes);
   }

@@ -135,7 +135,7 @@ class Pool final : private SpaceWatcher {
   if (stream != nullptr) return release_on_stream(*space, address, stream);
   Zone& zone = *space->zone;
   const std::lock_guard guard(zone.lock());
-  const uint32_t block = zone.close_at(*space, address);
+  const core::RangeId block = zone.close_at(*space, address);
   if (block == core::kNoBlock) return false;
   zone.heap().release_idle(block);
   return true;

@@ -21,7 +21,7 @@ plat_pool_status Recycler::put(Space& space, void* address, plat_stream stream) 
   Zone& zone = *space.zone;
   if (zone.spans() == nullptr) {
     std::lock_guard guard(zone.lock());
-    const uint32_t block = zone.find(space, address);
+    const core::RangeId block = zone.find(space, address);
     if (block == core::kNoBlock) return unknown_block(name_, address);
     zone.close(space, block);
     zone.heap().release(block, domain, domain != 0 ? streams_.join_batch(domain) : 0);

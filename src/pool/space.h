@@ -23,29 +23,31 @@ class Zone;
 // have theirs in a table of slices, in each of which one block starts at most.
 class Starts {
  public:
+  using Note = Link<core::RangeId>;
+
   Starts() = default;
   Starts(uint64_t bytes, uint32_t slice_shift)
-      : pages_(zeroed<uint32_t>(bytes / kPageBytes + 1)),
-        slices_(zeroed<uint32_t>((bytes >> slice_shift) + 1)),
+      : pages_(zeroed<Note>(bytes / kPageBytes + 1)),
+        slices_(zeroed<Note>((bytes >> slice_shift) + 1)),
         slice_shift_(slice_shift) {}
 
-  void put(uint64_t offset, uint32_t block) {
-    uint32_t& page = pages_[offset / kPageBytes];
-    (page == 0 ? page : slices_[offset >> slice_shift_]) = block + 1;
+  void put(uint64_t offset, core::RangeId block) {
+    Note& page = pages_[offset / kPageBytes];
+    (page ? slices_[offset >> slice_shift_] : page) = Note(block);
   }
   // Where the block that starts there is noted; null when none does. `starts_there` tells of a block that
   // may.
   template <class StartsThere>
-  uint32_t* find(uint64_t offset, StartsThere&& starts_there) const {
-    uint32_t& page = pages_[offset / kPageBytes];
-    if (page != 0 && starts_there(page - 1)) return &page;
-    uint32_t& slice = slices_[offset >> slice_shift_];
-    return slice != 0 && starts_there(slice - 1) ? &slice : nullptr;
+  Note* find(uint64_t offset, StartsThere&& starts_there) const {
+    Note& page = pages_[offset / kPageBytes];
+    if (page && starts_there(*page)) return &page;
+    Note& slice = slices_[offset >> slice_shift_];
+    return slice && starts_there(*slice) ? &slice : nullptr;
   }
 
  private:
-  Lazy<uint32_t> pages_;
-  Lazy<uint32_t> slices_;
+  Lazy<Note> pages_;
+  Lazy<Note> slices_;
   uint32_t slice_shift_ = 0;
 };
 
@@ -78,7 +80,7 @@ struct Space {
   std::unique_ptr<SmallTable> small;  // where spans are cut from it
   void* chunk_base = nullptr;         // what the device gave, block sources only
   uint64_t chunk_bytes = 0;
-  uint32_t first_block = 0;   // of the heap
+  core::RangeId first_block;  // of the heap
   bool gone = false;          // given back to the device; another block may take its place
   void* tool_heap = nullptr;  // what an mstx tool knows it by
 };

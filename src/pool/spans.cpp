@@ -112,7 +112,7 @@ uint32_t Spans::settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to
   return settled;
 }
 
-uint32_t Spans::add(uint32_t index, char* base, uint32_t block) {
+uint32_t Spans::add(uint32_t index, char* base, core::RangeId block) {
   uint32_t id;
   if (!recycled_.empty()) {
     id = recycled_.back();

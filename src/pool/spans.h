@@ -23,8 +23,8 @@ inline constexpr uint32_t kNoSpan = UINT32_MAX;
 
 struct Span {
   char* base;
-  uint32_t block;  // of the zone
-  uint16_t index;  // class
+  core::RangeId block;  // of the zone
+  uint16_t index;       // class
   uint16_t total;
   uint16_t free;
   uint32_t prev;  // list of spans of the class with something free
@@ -51,7 +51,7 @@ class Spans {
   uint32_t settle(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch,
                   std::vector<uint32_t>& gone);
 
-  uint32_t add(uint32_t index, char* base, uint32_t block);
+  uint32_t add(uint32_t index, char* base, core::RangeId block);
   void drop(uint32_t span);
   // The spans that hold nothing and are kept for the next request.
   void spare(std::vector<uint32_t>& out) const;

@@ -46,7 +46,7 @@ Space& Zone::search(uint32_t granule) const {
   return **(after - 1);
 }
 
-void Zone::cut_span(uint32_t index, uint32_t block) {
+void Zone::cut_span(uint32_t index, core::RangeId block) {
   Space& space = space_of(heap_.block(block).start);
   char* const base = space.address_of(heap_.block(block).start);
   uint32_t span = kNoSpan;
@@ -63,7 +63,7 @@ void Zone::cut_span(uint32_t index, uint32_t block) {
 
 void Zone::drop_span(uint32_t id) {
   const Span& span = spans_->at(id);
-  const uint32_t block = span.block;
+  const core::RangeId block = span.block;
   Space& space = space_of(heap_.block(block).start);
   space.small->remove(space.offset_of(span.base), span.index);
   spans_->drop(id);
@@ -113,10 +113,10 @@ void Zone::release_all() {
     spans_->clear();
     return;
   }
-  std::vector<uint32_t> live;
-  for (uint32_t id = heap_.first_block(); id != core::kNoBlock; id = heap_.block(id).next)
+  std::vector<core::RangeId> live;
+  for (core::RangeId id = heap_.first_block(); id != core::kNoBlock; id = heap_.block(id).next)
     if (heap_.block(id).state == core::BlockState::kLive) live.push_back(id);
-  for (uint32_t id : live) {
+  for (const core::RangeId id : live) {
     close(space_of(heap_.block(id).start), id);
     heap_.release(id);
   }
@@ -124,7 +124,7 @@ void Zone::release_all() {
 
 void Zone::list_live(const Space& space, std::vector<LiveBlock>& out) const {
   if (spans_ == nullptr) {
-    for (uint32_t id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
+    for (core::RangeId id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
       if (!space.contains(address_of(id))) break;
       if (heap_.block(id).state == core::BlockState::kLive) out.push_back(live(id));
     }
@@ -155,7 +155,7 @@ std::optional<Zone::LiveBlock> Zone::block_around(const Space& space, const void
     if (!space.small->find(space.offset_of(start), span.index)) return std::nullopt;
     return LiveBlock{start, bytes};
   }
-  for (uint32_t id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
+  for (core::RangeId id = space.first_block; id != core::kNoBlock; id = heap_.block(id).next) {
     const LiveBlock block = live(id);
     if (block.address > inside || !space.contains(block.address)) break;
     if (inside - block.address < static_cast<int64_t>(block.bytes))

@@ -49,13 +49,13 @@ class Zone {
     if (granule < spaces_[1]->first_granule) return *spaces_.front();
     return search(granule);
   }
-  void* address_of(uint32_t block) const {
+  void* address_of(core::RangeId block) const {
     return space_of(heap_.block(block).start).address_of(heap_.block(block).start);
   }
   const std::vector<std::unique_ptr<Space>>& spaces() const { return spaces_; }
 
   // A block was placed / goes: keeps the table of starts and the counts. `asked` is what the caller wanted.
-  [[gnu::always_inline]] void* open(uint32_t block, uint64_t asked) {
+  [[gnu::always_inline]] void* open(core::RangeId block, uint64_t asked) {
     const core::Block& record = heap_.block(block);
     Space& space = space_of(record.start);
     const uint64_t offset = space.offset_at(record.start);
@@ -66,26 +66,26 @@ class Zone {
     ++live_blocks_;
     return space.base + offset;
   }
-  void close(Space& space, uint32_t block) {
+  void close(Space& space, core::RangeId block) {
     if (spans_ == nullptr) [[likely]]
-      *note_of(space, space.offset_at(heap_.block(block).start)) = 0;
+      *note_of(space, space.offset_at(heap_.block(block).start)) = {};
     count_closed(block);
   }
   // The live block that starts at the address is closed; kNoBlock when there is none. Not where spans are.
-  [[gnu::always_inline]] uint32_t close_at(Space& space, const void* address) {
+  [[gnu::always_inline]] core::RangeId close_at(Space& space, const void* address) {
     const uint64_t offset = space.offset_of(address);
     if (offset >= space.bytes) [[unlikely]]
       return core::kNoBlock;  // it is another by now
-    uint32_t* const note = note_of(space, offset);
+    Starts::Note* const note = note_of(space, offset);
     if (note == nullptr) [[unlikely]]
       return core::kNoBlock;
-    const uint32_t block = *note - 1;
-    *note = 0;
+    const core::RangeId block = **note;
+    *note = {};
     count_closed(block);
     return block;
   }
   // A live block has another size, where that is possible.
-  bool resize(uint32_t block, uint32_t granules, uint64_t asked) {
+  bool resize(core::RangeId block, uint32_t granules, uint64_t asked) {
     const uint64_t before = heap_.block(block).size;
     if (!heap_.resize(block, granules, 0)) return false;
     set_asked(block, asked);
@@ -93,23 +93,18 @@ class Zone {
     return true;
   }
   // The live block that starts at the address; kNoBlock when there is none. Not where spans are.
-  uint32_t find(const Space& space, const void* address) const {
+  core::RangeId find(const Space& space, const void* address) const {
     const uint64_t offset = space.offset_of(address);
     if (offset >= space.bytes) return core::kNoBlock;  // it is another by now
-    const uint32_t* const note = note_of(space, offset);
-    return note != nullptr ? *note - 1 : core::kNoBlock;
+    const Starts::Note* const note = note_of(space, offset);
+    return note != nullptr ? **note : core::kNoBlock;
   }
-  uint64_t asked(uint32_t block) const {
-    return heap_.block(block).free_prev | (static_cast<uint64_t>(heap_.block(block).free_next) << 32);
-  }
-  void set_asked(uint32_t block, uint64_t bytes) {
-    heap_.block(block).free_prev = static_cast<uint32_t>(bytes);
-    heap_.block(block).free_next = static_cast<uint32_t>(bytes >> 32);
-  }
+  uint64_t asked(core::RangeId block) const { return heap_.block(block).word(); }
+  void set_asked(core::RangeId block, uint64_t bytes) { heap_.block(block).set_word(bytes); }
 
   // Where spans are: one is made of a block, or given up; a block of one comes back, and waits for the stream
   // of its domain; the blocks that threads returned, and spans that are empty, are given up.
-  void cut_span(uint32_t index, uint32_t block);
+  void cut_span(uint32_t index, core::RangeId block);
   void drop_span(uint32_t span);
   void put_back(uint32_t index, void* address, uint16_t domain, Streams& streams);
   void reclaim_spans();
@@ -154,16 +149,16 @@ class Zone {
   }
 
  private:
-  LiveBlock live(uint32_t block) const {
+  LiveBlock live(core::RangeId block) const {
     return {static_cast<const char*>(address_of(block)),
             uint64_t{heap_.block(block).size} << core::kGranuleShift};
   }
   void list_slots(const Span& span, const Space& space, uint32_t tail, HeldRange& out) const;
-  uint32_t* note_of(const Space& space, uint64_t offset) const {
+  Starts::Note* note_of(const Space& space, uint64_t offset) const {
     return space.starts.find(
-        offset, [&](uint32_t block) { return space.offset_at(heap_.block(block).start) == offset; });
+        offset, [&](core::RangeId block) { return space.offset_at(heap_.block(block).start) == offset; });
   }
-  void count_closed(uint32_t block) {
+  void count_closed(core::RangeId block) {
     count(uint64_t{0} - heap_.block(block).size);
     --live_blocks_;
   }

@@ -42,7 +42,7 @@ class HeapModel {
     uint32_t at = 0;
     uint64_t free[3] = {};
     std::vector<bool> idle(owner_.size(), false);
-    for (uint32_t id = heap_.first_block(); id != kNoBlock; id = heap_.block(id).next) {
+    for (RangeId id = heap_.first_block(); id != kNoBlock; id = heap_.block(id).next) {
       const Block& block = heap_.block(id);
       if (block.state == BlockState::kFence) continue;
       ASSERT_EQ(block.start, at) << "ranges follow each other";
@@ -74,7 +74,7 @@ class HeapModel {
     const uint32_t align = random_() % 2 == 0 ? 1 : 1u << (random_() % 7);
     const auto domain = static_cast<uint16_t>(random_() % 3);
     const bool idle = align == 1 && domain == 0 && random_() % 2 == 0;
-    uint32_t id = idle ? heap_.allocate_idle(size) : heap_.allocate(size, align, domain);
+    RangeId id = idle ? heap_.allocate_idle(size) : heap_.allocate(size, align, domain);
     if (id == kNoBlock) {
       const RangePlan plan = heap_.plan(size, align, domain, random_() % 2 == 0);
       if (!plan.found) return;
@@ -95,7 +95,7 @@ class HeapModel {
     for (uint32_t g = block.start; g < block.start + size; ++g) {
       ASSERT_EQ(owner_[g], 0u) << "two owners";
       ASSERT_TRUE(backed_[g / kPage]) << "no page behind it";
-      owner_[g] = id + 1;
+      owner_[g] = id.value + 1;
     }
     live_.push_back(id);
   }
@@ -124,7 +124,7 @@ class HeapModel {
   RangeHeap heap_{kPage};
   std::vector<uint32_t> owner_;
   std::vector<bool> backed_;
-  std::vector<uint32_t> live_;
+  std::vector<RangeId> live_;
 };
 
 TEST(RangeHeap, AgreesWithAMapOfBytes) {
@@ -144,11 +144,11 @@ TEST(RangeHeap, PlacesTheSameOnTheShortWay) {
   RangeHeap heaps[2] = {RangeHeap(kPage), RangeHeap(kPage)};
   for (RangeHeap& heap : heaps)
     for (int space = 0; space < 3; ++space) heap.append(kPage * kPages, true);
-  std::vector<uint32_t> live[2];
+  std::vector<RangeId> live[2];
   for (int i = 0; i < 20000; ++i) {
     if (random() % 9 < 5) {
       const auto size = static_cast<uint32_t>(1 + random() % (random() % 8 == 0 ? 4 * kPage : 40));
-      const uint32_t ids[] = {heaps[0].allocate(size, 1, 0), heaps[1].allocate_idle(size)};
+      const RangeId ids[] = {heaps[0].allocate(size, 1, 0), heaps[1].allocate_idle(size)};
       ASSERT_EQ(ids[0] == kNoBlock, ids[1] == kNoBlock) << i;
       if (ids[0] == kNoBlock) continue;
       ASSERT_EQ(heaps[0].block(ids[0]).start, heaps[1].block(ids[1]).start) << i;
@@ -171,9 +171,9 @@ TEST(RangeHeap, PlacesTheSameOnTheShortWay) {
 TEST(RangeHeap, PrefersTheTightestRange) {
   RangeHeap heap(kPage);
   heap.append(kPage * 4, true);
-  const uint32_t a = heap.allocate(20, 1, 0);
-  const uint32_t wall = heap.allocate(1, 1, 0);
-  const uint32_t b = heap.allocate(10, 1, 0);
+  const RangeId a = heap.allocate(20, 1, 0);
+  const RangeId wall = heap.allocate(1, 1, 0);
+  const RangeId b = heap.allocate(10, 1, 0);
   heap.allocate(1, 1, 0);
   const uint32_t b_start = heap.block(b).start;
   heap.release(a);
@@ -185,9 +185,9 @@ TEST(RangeHeap, PrefersTheTightestRange) {
 TEST(RangeHeap, RevivesASpaceThatWasRetired) {
   RangeHeap heap(kPage);
   heap.append(kPage * 4, true);
-  const uint32_t first = heap.newest();
+  const RangeId first = heap.newest();
   heap.append(kPage, true);
-  const uint32_t block = heap.allocate(kPage * 3, 1, 0);
+  const RangeId block = heap.allocate(kPage * 3, 1, 0);
   EXPECT_FALSE(heap.retire(first));
   heap.release(block);
   for (const uint32_t pages : {2u, 4u, 1u}) {
@@ -197,8 +197,8 @@ TEST(RangeHeap, RevivesASpaceThatWasRetired) {
     heap.revive(first, kPage * pages);
     EXPECT_EQ(heap.movable_pages(), pages + 1);
     EXPECT_EQ(heap.allocate(kPage * pages + 1, 1, 0), kNoBlock);
-    const uint32_t ids[] = {heap.allocate(kPage - 1, 1, 0), heap.allocate(kPage, 1, 0)};
-    for (const uint32_t id : ids) heap.release(id);
+    const RangeId ids[] = {heap.allocate(kPage - 1, 1, 0), heap.allocate(kPage, 1, 0)};
+    for (const RangeId id : ids) heap.release(id);
   }
 }
 

@@ -22,10 +22,10 @@ class BackingTest : public ::testing::Test, private pool::SpaceWatcher {
   void space_added(pool::Space&) override { ++spaces; }
   void space_removed(pool::Space&) override { --spaces; }
   static uint32_t granules(uint64_t bytes) { return static_cast<uint32_t>(bytes >> core::kGranuleShift); }
-  Outcome place(uint64_t bytes, uint32_t* block) {
+  Outcome place(uint64_t bytes, core::RangeId* block) {
     return backing.place(zones.large(), granules(bytes), 1, 0, block);
   }
-  void release(uint32_t block) { zones.large().heap().release(block); }
+  void release(core::RangeId block) { zones.large().heap().release(block); }
 
   plat_pool_options options;
   FakeSource source{8};
@@ -37,7 +37,7 @@ class BackingTest : public ::testing::Test, private pool::SpaceWatcher {
 };
 
 TEST_F(BackingTest, BringsInWhatABlockNeedsAndGivesItBack) {
-  uint32_t block = 0;
+  core::RangeId block;
   ASSERT_EQ(place(5_MiB, &block), Outcome::kDone);
   EXPECT_EQ(spaces, 1);
   EXPECT_EQ(backing.held_bytes(), 6_MiB);
@@ -52,11 +52,11 @@ TEST_F(BackingTest, BringsInWhatABlockNeedsAndGivesItBack) {
 }
 
 TEST_F(BackingTest, MovesPagesWhenTheDeviceIsAtItsEnd) {
-  uint32_t blocks[4];
-  for (uint32_t& block : blocks) ASSERT_EQ(place(4_MiB, &block), Outcome::kDone);
+  core::RangeId blocks[4];
+  for (core::RangeId& block : blocks) ASSERT_EQ(place(4_MiB, &block), Outcome::kDone);
   release(blocks[0]);
   release(blocks[2]);
-  uint32_t long_one = 0;
+  core::RangeId long_one;
   ASSERT_EQ(place(8_MiB, &long_one), Outcome::kDone);
   EXPECT_TRUE(backing.is_full());
   plat_pool_stats stats{};
@@ -67,7 +67,7 @@ TEST_F(BackingTest, MovesPagesWhenTheDeviceIsAtItsEnd) {
 }
 
 TEST_F(BackingTest, LosesNoPageWhenMappingFails) {
-  uint32_t block = 0;
+  core::RangeId block;
   source.refuses_to_map = true;
   EXPECT_EQ(place(6_MiB, &block), Outcome::kFailed);
   EXPECT_EQ(backing.spare_bytes(), backing.held_bytes());
