@@ -2,9 +2,10 @@
 // Lookout: looks for what will probably be there at once, before its thread sleeps.
 //
 // To wake a core that has gone to sleep takes longer than most answers between processes. A wait that was
-// short lets the next one begin with looking, for some tens of microseconds, and every look lets others run.
-// Who waits long sleeps at once, so nobody looks who has nothing to do. So does who has one core, or finds
-// that others want the cores: whoever lets them run waits for its turn then, which a sleeper does not.
+// short lets the next one begin with looking, for a tenth of a millisecond at most, and every look lets
+// others run. Who waits long sleeps at once, so nobody looks who has nothing to do. So does who has one core,
+// or finds that others want the cores: whoever lets them run waits for its turn then, which a sleeper does
+// not.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +29,9 @@ struct Machine {
 template <class Machine>
 class LookoutOn {
  public:
-  static constexpr uint64_t kLookingNs = 50'000;
-  static constexpr uint64_t kShortNs = 200'000;    // with the sleep and the wake-up that looking would spare
-  static constexpr uint64_t kCrowdedNs = 300'000;  // longer than those have work whom one waits for
+  static constexpr uint64_t kLookingNs = 100'000;
+  static constexpr uint64_t kShortNs = 400'000;    // with the sleep and the wake-up that looking would spare
+  static constexpr uint64_t kCrowdedNs = 500'000;  // longer than those have work whom one waits for
   static constexpr uint64_t kRestNs = 1'000'000'000;
 
   // `look` says whether there is something; `sleep` waits for it, and says whether it came.
