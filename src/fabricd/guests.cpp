@@ -116,7 +116,7 @@ grpc::Status Guests::Hello(grpc::ServerContext* context, const rpc::HelloRequest
     return grpc::Status::OK;
   };
   if (request->server() == self_.server) return is_also(self_.node);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   somebody_came_ = true;
   for (const auto& [guest, known] : guests_)
     if (known.server == request->server() && known.node != request->node() && known.watched && !known.leaving)
@@ -129,6 +129,9 @@ grpc::Status Guests::Hello(grpc::ServerContext* context, const rpc::HelloRequest
     tell(reply->mutable_result(), {Cause::Full, fmt::format("it has {} guests", guests_.size())});
     return grpc::Status::OK;
   }
+  std::vector<Guest> earlier;
+  for (const auto& [guest, known] : guests_)
+    if (known.server == request->server()) earlier.push_back(guest);
   Guest token = 0;
   while (token == 0 || guests_.contains(token)) token = os::random_number();
   guests_[token] = Known{request->server(), request->node(), false, 0, false};
@@ -137,6 +140,13 @@ grpc::Status Guests::Hello(grpc::ServerContext* context, const rpc::HelloRequest
   reply->set_incarnation(self_.incarnation);
   reply->set_token(token);
   reply->set_data_port(target_.port());
+  lock.unlock();
+  // A daemon that comes anew has given up what it had, or is another life of itself. What it wrote then may
+  // still be on its way, and must not land on what it writes from now on.
+  for (const Guest guest : earlier) {
+    target_.cut_all(guest);
+    leave(guest);
+  }
   return grpc::Status::OK;
 }
 

@@ -104,6 +104,51 @@ TEST(FabricLastWrites, MemoryIsNotGivenBackBeforeAWriteToItIsOver) {
   });
 }
 
+// The daemon of server 1 is killed in the middle of a write, and the network keeps that to itself. The next
+// one is met as the same server: what the first had is over before it begins.
+TEST(FabricLastWrites, WhoComesAnewHasNothingOnItsWay) {
+  in_child([] {
+    Cluster cluster(2, "64MiB", Cluster::Daemons::AreStartedLater);
+    cluster.start(0);
+    const auto ports = cluster.ports(0);
+    Peer network([&](Channel&) { Proxy::run(ports, {}, 1); });
+    cluster.route(1, 0, kProxyHost);
+    cluster.start(1);
+    Peer peer([&](Channel& channel) { exporter(cluster, 0, channel, 2_MiB); });
+    const auto fabric = receive_handle(peer.channel());
+    for (const uint16_t port : ports) SOON(Proxy::serves(port));
+    const auto held = [&] {
+      const std::string status = cluster.status(0);
+      size_t count = 0;
+      for (size_t at = 0; (at = status.find("\"imports\":1", at)) != std::string::npos; ++at) count += 1;
+      return count;
+    };
+    {
+      const RawProgram program(cluster);
+      const fabric::Reply imported = program.import(fabric);
+      ASSERT_EQ(imported.cause, fabric::Cause::None);
+      program.begin_write(imported.import, 0);
+      EXPECT_EQ(program.written().buffers, 1u);
+      stop(network.pid());
+      program.begin_write(imported.import, 1);
+      program.wait_for_begin();
+      EXPECT_EQ(held(), 1u);
+      cluster.kill_daemon(1);
+    }
+    cluster.route(1, 0, "127.0.0.1");
+    cluster.start(1);
+    const RawProgram program(cluster);
+    const fabric::Reply imported = program.import(fabric);
+    ASSERT_EQ(imported.cause, fabric::Cause::None);
+    EXPECT_EQ(held(), 1u);
+    EXPECT_EQ(program.release(imported.import).cause, fabric::Cause::None);
+    EXPECT_EQ(held(), 0u);
+    kill(network.pid(), SIGCONT);
+    peer.channel().send(0);
+    EXPECT_EQ(peer.channel().receive(), 0u);
+  });
+}
+
 // Importers are killed in the middle of writes, with their server's daemon or the other one stopped or not.
 // As soon as the memory is free somebody else takes it, and finds in it what he wrote and nothing else.
 TEST(FabricLastWrites, NothingLandsInMemoryThatWentOn) {
