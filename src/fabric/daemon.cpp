@@ -229,6 +229,12 @@ void Daemon::give_back(std::unique_ptr<Channel> channel) {
   idle_.push_back(std::move(channel));
 }
 
+void Daemon::close_idle() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& channel : idle_) forget(channel->socket.get());
+  idle_.clear();
+}
+
 // Bytes go in pieces of a buffer's size, the last one less; the piece at a place of the copy has the buffer
 // that follows from the place. The channel is returned when everything on it was answered; else it is closed,
 // and what comes late meets nobody.
@@ -288,6 +294,7 @@ class Daemon::Copy {
         return forward(daemon_.lost(
             RuleId::FabricLost, fmt::format("ended in the middle of {} import {}", doing, request_.import)));
       case Received::Nothing:
+        daemon_.close_idle();  // the daemon ends what is under way here before it serves a new connection
         return fail(RuleId::FabricTimeout, "",
                     "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,
                     deadline_.length_ms() + kGraceMs, doing, request_.import);

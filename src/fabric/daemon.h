@@ -67,6 +67,8 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   Result<std::unique_ptr<Channel>> open_channel(const Deadline& deadline);
   Result<std::unique_ptr<Channel>> take_channel(const Deadline& deadline);
   void give_back(std::unique_ptr<Channel> channel);
+  // The next copies come with connections of their own.
+  void close_idle();
   Result<Reply> ask(Request& request, const Deadline& deadline);
   Result<Reply> ask_at(int socket, Request& request, const Deadline& deadline);
   // Another connection that asks; none where the daemon gives none.

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "fabric/message.h"
 #include "fabricd/channel.h"
 #include "os/memory.h"
@@ -135,6 +137,33 @@ std::shared_ptr<Session> Sessions::find(uint64_t id, int32_t pid) {
   return found == sessions_.end() || found->second->pid() != pid ? nullptr : found->second;
 }
 
+namespace {
+
+bool is_left(int socket) {
+  pollfd watched{socket, 0, 0};
+  return poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+// A process that gave up on a connection, because this daemon was stopped for a while, comes with another
+// one. What it began on the first is over before anything begins on the next: a write that failed must not
+// land on one that succeeds.
+Sessions::Served::Served(Sessions& sessions, int socket, int32_t pid) : owner(sessions), number(socket) {
+  std::unique_lock lock(owner.mutex_);
+  owner.changed_.wait(lock, [&] {
+    return std::none_of(owner.served_.begin(), owner.served_.end(),
+                        [&](const auto& entry) { return entry.second == pid && is_left(entry.first); });
+  });
+  owner.served_[number] = pid;
+}
+
+Sessions::Served::~Served() {
+  const std::lock_guard lock(owner.mutex_);
+  owner.served_.erase(number);
+  owner.changed_.notify_all();
+}
+
 void Sessions::serve(int listener) {
   for (;;) {
     os::Fd socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -158,6 +187,7 @@ void Sessions::serve_one(os::Fd socket) {
     fabric::send(socket.get(), Reply{}, status_(seen()));
     return;
   }
+  const Served served(*this, socket.get(), caller->pid);
   if (request.ask == Ask::Join) {
     const auto session = find(request.session, caller->pid);
     if (session == nullptr || !session->add_channel(socket.get()))

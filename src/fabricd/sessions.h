@@ -85,6 +85,15 @@ class Sessions {
   void serve(int listener);
 
  private:
+  // A connection that is served.
+  struct Served {
+    Served(Sessions& sessions, int socket, int32_t pid);
+    Served(const Served&) = delete;
+    Served& operator=(const Served&) = delete;
+    ~Served();
+    Sessions& owner;
+    const int number;
+  };
   void serve_one(os::Fd socket);
   void ask(int socket, int process, const std::shared_ptr<Session>& session);
   std::shared_ptr<Session> find(uint64_t id, int32_t pid);
@@ -92,8 +101,10 @@ class Sessions {
 
   Peers& peers_;
   const Status status_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
+  std::map<int, int32_t> served_;  // sockets, and whose they are
 };
 
 }  // namespace plat::fabricd
