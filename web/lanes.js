@@ -49,6 +49,26 @@ function readRanges(trace) {
   return { list, rows: rows.length };
 }
 
+// The times of a stream's calls, side by side, and when the latest of those up to each ended: hundreds of thousands are gone through
+// for a picture.
+function readTimes(stream, { from, to }) {
+  stream.items.sort((a, b) => from[a] - from[b]);  // waits were noted when they ended
+  const { items } = stream, times = stream.times = { from: new Float64Array(items.length), to: new Float64Array(items.length), latest: new Float64Array(items.length) };
+  let latest = -Infinity;
+  for (let i = 0; i < items.length; ++i) {
+    times.from[i] = from[items[i]];
+    times.to[i] = Math.max(from[items[i]], to[items[i]]);
+    times.latest[i] = latest = Math.max(latest, times.to[i]);
+  }
+}
+
+// The first place at which numbers that rise are not below one.
+function firstAt(numbers, number) {
+  let low = 0, high = numbers.length;
+  while (low < high) { const middle = (low + high) >> 1; if (numbers[middle] < number) low = middle + 1; else high = middle; }
+  return low;
+}
+
 export class Lanes {
   constructor(canvas, app) {
     this.canvas = canvas;
@@ -65,6 +85,7 @@ export class Lanes {
     this.streams = trace.streams.map((handle, i) => ({ handle, items: [], number: i }));
     for (let i = 0; i < trace.work.from.length; ++i) this.streams[trace.work.stream[i]].items.push(i);
     this.streams = this.streams.filter(stream => stream.items.length > 0);
+    for (const stream of this.streams) readTimes(stream, trace.work);
   }
 
   get height() {
@@ -128,7 +149,7 @@ export class Lanes {
     pen.fillStyle = styleOf("--soft");
     places.forEach(({ x, text }, i) => {
       const room = Math.min((places[i + 1]?.x ?? width) - x - 14, 140);
-      if (room >= Math.min(pen.measureText(text).width, 36)) pen.fillText(fitText(pen, text, room), x + 6, y + 11);
+      if (room > 0 && room >= Math.min(pen.measureText(text).width, 36)) pen.fillText(fitText(pen, text, room), x + 6, y + 11);
     });
     this.drawn.push({ top: y, bottom: y + kMarkHeight, tip: x => near.filter(i => Math.abs(axis.x(ns[i], width) - x) < 6).slice(0, 8)
       .map(i => `mark '${this.trace.texts[text[i]]}' at ${timeText(ns[i])}`).join("\n") });
@@ -137,18 +158,23 @@ export class Lanes {
 
   drawRanges(pen, y, width) {
     const { list, rows } = this.ranges, { axis } = this.app, painted = new Float64Array(rows).fill(-1), shown = [];
+    const area = styleOf("--area"), strong = styleOf("--strong"), ink = styleOf("--text");
     for (const range of list) {
       if (range.to < axis.from || range.from > axis.to) continue;
       const left = Math.max(axis.x(range.from, width), -1), right = Math.max(Math.min(axis.x(range.to, width), width + 1), left + 1);
-      if (right <= painted[range.row]) continue;
+      // One that is no wider than a pixel waits for a pixel of its own.
+      if (right <= painted[range.row] || (right - left <= 1 && left < painted[range.row])) continue;
       painted[range.row] = right;
       const top = y + range.row * kRangeHeight;
-      pen.fillStyle = styleOf("--area");
+      pen.fillStyle = area;
       pen.fillRect(left, top, right - left, kRangeHeight - 1);
-      pen.fillStyle = styleOf("--strong");
+      pen.fillStyle = strong;
       pen.fillRect(left, top, 1, kRangeHeight - 1);
-      pen.fillStyle = styleOf("--text");
-      pen.fillText(fitText(pen, range.text, right - Math.max(left, 0) - 6), Math.max(left, 0) + 4, top + 11);
+      const text = fitText(pen, range.text, right - Math.max(left, 0) - 6);
+      if (text !== "") {
+        pen.fillStyle = ink;
+        pen.fillText(text, Math.max(left, 0) + 4, top + 11);
+      }
       shown.push({ range, left, right, top });
     }
     this.drawn.push({ top: y, bottom: y + rows * kRangeHeight, tip: (x, at) => {
@@ -166,16 +192,17 @@ export class Lanes {
     pen.fillText(fitText(pen, isTold ? told : title, width - 8), 4, y + 10);
     pen.strokeStyle = styleOf("--line");
     pen.beginPath(); pen.moveTo(0, middle); pen.lineTo(width, middle); pen.stroke();
-    let last = -2, count = 0;
-    const wait = styleOf("--soft"), work = colourOf(stream.number + 1);
-    for (const i of stream.items) {
-      if (Math.max(from[i], to[i]) < axis.from || from[i] > axis.to) continue;
+    let last = -Infinity, count = 0;
+    const wait = styleOf("--soft"), work = colourOf(stream.number + 1), { times } = stream, pixel = axis.span / width;
+    for (let i = firstAt(times.latest, axis.from); i < times.from.length && times.from[i] <= axis.to; ++i) {
+      const start = times.from[i], end = times.to[i];
+      if (end < axis.from) continue;
       ++count;
-      const x = axis.x(from[i], width), long = axis.x(to[i], width) - x;
-      if (x - last < 1 && long < 1.5) continue;
-      last = x;
+      if (start - last < pixel && end - start < 1.5 * pixel) continue;
+      last = start;
+      const long = (end - start) / pixel;
       pen.fillStyle = long > 0 ? wait : work;  // what has a length is the host, waiting
-      pen.fillRect(x, top + (long > 0 ? 3 : 0), Math.max(long, 1.5), tall - (long > 0 ? 6 : 0));
+      pen.fillRect(axis.x(start, width), top + (long > 0 ? 3 : 0), Math.max(long, 1.5), tall - (long > 0 ? 6 : 0));
     }
     this.drawn.push({ top: y, bottom: y + kStreamHeight, tip: x => {
       const near = stream.items.filter(i => axis.x(from[i], width) <= x + 3 && axis.x(Math.max(to[i], from[i]), width) >= x - 3);
