@@ -364,7 +364,7 @@ std::shared_ptr<HeldPlace> HeldPlace::take(std::shared_ptr<Board> board, Board::
 
 std::shared_ptr<HeldPlace> HeldPlace::hold(std::shared_ptr<Board> board, Board::Kind kind, uint32_t index,
                                            uint32_t generation) {
-  const std::shared_ptr<HeldPlace> held(new HeldPlace(std::move(board), kind, false));
+  std::shared_ptr<HeldPlace> held(new HeldPlace(std::move(board), kind, false));
   if (!held->board().hold(kind, index, generation)) return nullptr;
   held->place_ = {index, generation};
   return held;
