@@ -47,7 +47,8 @@ def test_a_trace_that_was_cut_is_read_as_far_as_it_goes(trace, tmp_path):
         done = run("check", "--json", tmp_path / "cut")
         assert done.returncode in (0, 1) and set(rules_of(done)) <= {"INSP-Leak-device-block"}
         assert "the file is cut off, so leaks are not judged" in done.stderr
-        assert "1 chunk of the trace is damaged" in done.stderr or keep == 0
+        # In the middle the cut may fall between two events, and what is there is whole then.
+        assert "1 chunk of the trace is damaged" in done.stderr or keep in (0, used // 2)
         assert "note: the file is cut off" in run("report", tmp_path / "cut").stdout
         assert json.loads(run("report", "--json", tmp_path / "cut").stdout)[0]["cut_off"] is True
     assert "cut off" not in run("report", trace).stdout + run("check", "--json", trace).stderr
