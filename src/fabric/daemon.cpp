@@ -183,6 +183,7 @@ void Daemon::release(uint64_t import) {
 
 Result<std::unique_ptr<Daemon::Channel>> Daemon::open_channel(const Deadline& deadline) {
   auto channel = std::make_unique<Channel>();
+  channel->given_up_before = given_up_.load();
   channel->socket = os::connect_to(where_.socket, deadline.left_ms(kGraceMs));
   const bool is_silent = !channel->socket && errno == EAGAIN;
   Request hello;
@@ -226,11 +227,15 @@ Result<std::unique_ptr<Daemon::Channel>> Daemon::take_channel(const Deadline& de
 
 void Daemon::give_back(std::unique_ptr<Channel> channel) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(channel));
+  if (channel->given_up_before == given_up_.load())
+    idle_.push_back(std::move(channel));
+  else
+    forget(channel->socket.get());
 }
 
-void Daemon::close_idle() {
+void Daemon::note_given_up() {
   const std::lock_guard lock(mutex_);
+  given_up_ += 1;
   for (const auto& channel : idle_) forget(channel->socket.get());
   idle_.clear();
 }
@@ -294,7 +299,7 @@ class Daemon::Copy {
         return forward(daemon_.lost(
             RuleId::FabricLost, fmt::format("ended in the middle of {} import {}", doing, request_.import)));
       case Received::Nothing:
-        daemon_.close_idle();  // the daemon ends what is under way here before it serves a new connection
+        daemon_.note_given_up();
         return fail(RuleId::FabricTimeout, "",
                     "the daemon of this server (pid {}) did not answer in {} ms; {} import {}", daemon_.pid_,
                     deadline_.length_ms() + kGraceMs, doing, request_.import);

@@ -61,14 +61,16 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
     os::Fd socket;
     std::byte* buffers = nullptr;
     os::Lookout answers;
+    uint64_t given_up_before = 0;
     ~Channel();
   };
   class Copy;  // one on its way, with a channel for as long as it takes
   Result<std::unique_ptr<Channel>> open_channel(const Deadline& deadline);
   Result<std::unique_ptr<Channel>> take_channel(const Deadline& deadline);
   void give_back(std::unique_ptr<Channel> channel);
-  // The next copies come with connections of their own.
-  void close_idle();
+  // A copy that the daemon may still have to do. It ends that before it serves a new connection, so the next
+  // copies use no older one.
+  void note_given_up();
   Result<Reply> ask(Request& request, const Deadline& deadline);
   Result<Reply> ask_at(int socket, Request& request, const Deadline& deadline);
   // Another connection that asks; none where the daemon gives none.
@@ -90,6 +92,7 @@ class Daemon : public std::enable_shared_from_this<Daemon> {
   std::mutex mutex_;  // guards the connections that nobody uses
   std::vector<std::unique_ptr<Channel>> idle_;
   std::vector<os::Fd> idle_askers_;
+  std::atomic<uint64_t> given_up_{0};  // copies; changed with the mutex held
   static constexpr size_t kMaxSockets = 256;
   std::array<std::atomic<int>, kMaxSockets> sockets_{};  // number + 1
 };

@@ -2,6 +2,7 @@
 // Memory goes to its next owner when the last write of another server to it is over, and not before: whatever
 // overtakes what, and whoever is killed or stopped in the middle.
 #include <string>
+#include <thread>
 
 #include "fabric/between.h"
 #include "fabric/proxy.h"
@@ -144,6 +145,57 @@ TEST(FabricLastWrites, WhoComesAnewHasNothingOnItsWay) {
     EXPECT_EQ(program.release(imported.import).cause, fabric::Cause::None);
     EXPECT_EQ(held(), 0u);
     kill(network.pid(), SIGCONT);
+    peer.channel().send(0);
+    EXPECT_EQ(peer.channel().receive(), 0u);
+  });
+}
+
+// A program gives up on its daemon, which is stopped, and writes again when it goes on: what it finds there
+// then is the second, and never what the daemon still had to do of the first.
+TEST(FabricLastWrites, WhatAProgramGaveUpIsOverBeforeItWritesAgain) {
+  in_child([] {
+    setenv("PLAT_FABRIC_DEADLINE", "500", 1);
+    constexpr size_t kSize =
+        fabric::kBuffers * fabric::kBufferBytes;  // one connection's worth, all asked for at once
+    Cluster cluster(2, "64MiB");
+    Peer peer([&](Channel& channel) { exporter(cluster, 0, channel, kSize); });
+    cluster.join(1);
+    OK(aclrtSetDevice(0));
+    const Mapped far = import_and_map(receive_handle(peer.channel()), kSize);
+    const auto write = [&](uint8_t value, size_t offset, size_t size) {
+      const std::vector<uint8_t> bytes(size, value);
+      return aclrtMemcpy(far.at(offset), size, bytes.data(), size, ACL_MEMCPY_HOST_TO_DEVICE);
+    };
+    constexpr size_t kLast = kSize - fabric::kBufferBytes;  // what is asked for last
+    int written = 0;
+    for (int round = 1; round <= 8; ++round) {
+      // Several at a time, so that there are connections to choose from.
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+          EXPECT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+          for (int j = 0; j < 8; ++j) EXPECT_EQ(write(0, 0, kSize), ACL_SUCCESS) << recent();
+        });
+      for (std::thread& thread : threads) thread.join();
+
+      stop(cluster.daemon(1));
+      EXPECT_EQ(write(1, 0, kSize), 507899);
+      EXPECT_TRUE(cites("FABRIC-Copy-deadline")) << recent();
+      std::thread goes_on([&] {
+        os::sleep_microseconds(50000);  // for the next write to ask; if it has not, it finds the daemon awake
+        kill(cluster.daemon(1), SIGCONT);
+      });
+      const aclError again = write(2, kLast, 64);
+      goes_on.join();
+      if (again != ACL_SUCCESS) continue;  // a machine so busy that the daemon was late once more
+      written += 1;
+      os::sleep_microseconds(20000);  // for what may still be on its way
+      std::vector<uint8_t> seen(64);
+      OK(aclrtMemcpy(seen.data(), seen.size(), far.at(kLast), seen.size(), ACL_MEMCPY_DEVICE_TO_HOST));
+      EXPECT_TRUE(seen == std::vector<uint8_t>(64, 2)) << "round " << round;
+    }
+    EXPECT_GT(written, 0);
+    far.drop();
     peer.channel().send(0);
     EXPECT_EQ(peer.channel().receive(), 0u);
   });
