@@ -86,18 +86,19 @@ int serve() {
   const auto keys = load_keys(key_directory, server);
   if (!keys) return complain(keys.error());
 
-  auto target = Target::listen(own->second.host);
-  if (!target) return complain(target.error().text);
+  auto listening = Target::listen(own->second.host);
+  if (!listening) return complain(listening.error().text);
+  Target& target = *listening->release();  // its threads never end
   const Self self{server, node.config().node, os::random_number()};
-  Exports exports(node, **target);
-  Guests guests(self, exports, **target);
+  Exports exports(node, target);
+  Guests guests(self, exports, target);
   auto listener = Listener::open(own->second, *keys, guests);
   if (!listener) return complain(fmt::format("server {} cannot listen at {}", server, listener.error().text));
   Peers peers(self, key_directory, *table);
   const os::Fd processes = os::listen_at(socket);
   if (!processes) return complain(fmt::format("{}: {}", socket, std::strerror(errno)));
   Sessions sessions(peers, [&](const std::vector<Session::Seen>& users) {
-    return status_text({self, own->second.text(), (*target)->port()}, guests.seen(), peers.seen(), users);
+    return status_text({self, own->second.text(), target.port()}, guests.seen(), peers.seen(), users);
   });
   std::thread(&Peers::tidy, &peers).detach();
   std::thread(&Sessions::serve, &sessions, processes.get()).detach();
@@ -133,7 +134,11 @@ int init(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "serve" && argc == 2) return plat::fabricd::serve();
+  if (what == "serve" && argc == 2) {
+    const int code = plat::fabricd::serve();
+    std::fflush(nullptr);
+    _exit(code);  // the libraries, which clean up at the end, are in use by its threads
+  }
   if (what == "init" && argc > 3) return plat::fabricd::init(argc, argv);
   if (what == "--version") {
     fmt::print("plat-fabricd {}\n", PLAT_VERSION);
