@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far long work has come: a line on stderr, if that is a terminal, which goes away when the work is done.
-// What is done soon shows nothing.
+// What is done soon shows nothing; PLAT_PROGRESS_MS says how soon.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ class Progress {
   std::string what_;
   size_t width_ = 80;
   bool is_terminal_ = false;
+  uint64_t first_ms_;
   bool is_shown_ = false;
   uint64_t next_ns_ = 0;  // when there is something to show again
 };

@@ -70,6 +70,8 @@ constexpr std::array kOtherVariables = {
     Variable{"PLAT_MSTX_INJECTION_PATH", "FILE:...",
              "tools besides the recorder; plat record and plat check set it"},
     Variable{"PLAT_POOL_TORCH", "OPTION=VALUE,...", "options of the pools that torch_npu takes memory from"},
+    Variable{"PLAT_PROGRESS_MS", "NUMBER",
+             "after how many milliseconds long work says on a terminal how far it is (300)"},
     Variable{"PLAT_PAGE_BYTES", "NUMBER", "for tests: a larger page than the system's"},
     Variable{"PLAT_LOCKED_ADDRESSES", "SIZE", "for emulators: addresses that page-locked memory may take"},
     Variable{"PLAT_CRASH", "PLACE", "for tests: where in the library a process dies"},

@@ -31,8 +31,8 @@ def event(name, time, *fields):
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Some four million allocations and frees; fewer where a sanitizer makes each of them slow."""
-    chunks = 30 if os.environ.get("PLAT_SANITIZE") else 300
+    """Some hundred thousand allocations and frees, which the command reads piece by piece."""
+    chunks = 30
     pair = event("aclrtMalloc", 1, 0, 4096, 0) + event("aclrtFree", 1, 0)
     body = pair * ((65536 - 100) // len(pair))
     path = tmp_path_factory.mktemp("long") / "a-trace-with-a-name-that-is-longer-than-the-terminal-is-wide"
@@ -47,10 +47,12 @@ def trace(tmp_path_factory):
     return path
 
 
-def on_terminal(*arguments):
+def on_terminal(*arguments, after_ms=0):
+    """After so many milliseconds the command says how far it is: how fast a machine is decides nothing here."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    done = subprocess.Popen([PLAT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=slave)
+    done = subprocess.Popen([PLAT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=slave,
+                            env={**os.environ, "PLAT_PROGRESS_MS": str(after_ms)})
     os.close(slave)
     seen = b""
     try:
@@ -70,7 +72,7 @@ def test_a_line_says_how_far_it_is(trace, command, word):
     code, output, seen = on_terminal(*command, trace)
     assert code == 0, seen
     parts = [int(part) for part in re.findall(rf"\r *(\d+) % {word} ", seen)]
-    assert parts and parts == sorted(parts) and max(parts) <= 100, seen
+    assert len(parts) > 1 and parts == sorted(parts) and parts[0] < parts[-1] <= 100, seen
     assert "%" not in output or command == ["report"]
     # Each time in one row, and at the end nothing is left of it.
     for shown in seen.split("\r")[1:-1]:
@@ -78,8 +80,13 @@ def test_a_line_says_how_far_it_is(trace, command, word):
     assert seen.endswith("\r\x1b[K") and "\n" not in seen
 
 
+def test_what_is_done_soon_shows_nothing(trace):
+    code, _, seen = on_terminal("report", trace, after_ms=3_600_000)
+    assert code == 0 and seen == ""
+
+
 def test_without_a_terminal_nothing_is_said(trace):
-    done = run("report", trace)
+    done = run("report", trace, env={**os.environ, "PLAT_PROGRESS_MS": "0"})
     assert done.returncode == 0 and done.stderr == ""
 
 
@@ -87,4 +94,6 @@ def test_what_is_wrong_stands_in_a_line_of_its_own(tmp_path):
     path = tmp_path / "none"
     path.write_text("no trace")
     code, _, seen = on_terminal("report", path)
-    assert code == 2 and seen.startswith("plat: ") and "\r\x1b[K" not in seen
+    assert code == 2 and re.fullmatch(r"\r *\d+ % reading .*\r\x1b\[Kplat: [^\r]*\r\n", seen), seen
+    code, _, seen = on_terminal("report", path, after_ms=3_600_000)
+    assert code == 2 and re.fullmatch(r"plat: [^\r]*\r\n", seen), seen
