@@ -67,7 +67,9 @@ void expect_kept(void* memory, Kept kept, const std::function<aclError()>& give_
 aclError free_block(void* memory, size_t size) {
   const aclError code = aclrtFree(memory);
   const std::string named = "using the block of " + std::to_string(size) + " bytes";
-  if (code == kBusy) EXPECT_NE(std::string(aclGetRecentErrMsg()).find(named), std::string::npos);
+  if (code == kBusy) {
+    EXPECT_NE(std::string(aclGetRecentErrMsg()).find(named), std::string::npos);
+  }
   return code;
 }
 
