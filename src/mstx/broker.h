@@ -43,7 +43,9 @@ struct Broker {
   Broker();
 };
 
-inline bool nobody_listens() {
+// Always inline, and what is done otherwise is not (in_change_section): so that a call to which nobody
+// listens is a load, a branch and a return.
+[[gnu::always_inline]] inline bool nobody_listens() {
   if (g_board.quiet.load(std::memory_order_acquire) != 0) [[likely]]
     return true;
   if (g_board.asked.load(std::memory_order_relaxed) != Asked::Nothing) [[unlikely]]
@@ -173,8 +175,7 @@ class ChangeSection {
   std::vector<platMstxNotice_t> notices_;
 };
 
-// Not inline, and `call` has copies of the arguments: so that a call to which nobody listens is a load, a
-// branch and a return.
+// `call` has copies of the arguments, so that they need no place in memory where nobody listens.
 template <class Do>
 [[gnu::noinline]] auto in_change_section(const char* name, const Do& call) {
   return guarded([&] {
