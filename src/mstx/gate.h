@@ -16,7 +16,9 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace plat::mstx {
 
@@ -44,14 +46,31 @@ struct ThreadState {
   bool inside() const { return reading.nesting + changing.nesting != 0; }
 };
 
-// Initial-exec: these few bytes fit the reserve of loaders, and a call must not pay for a lookup.
-extern constinit thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
-inline ThreadState& this_thread() { return t_state; }
+inline ThreadState& this_thread() {
+  // Initial-exec: these few bytes fit the reserve of loaders, and a call must not pay for a lookup.
+  static constinit thread_local ThreadState state __attribute__((tls_model("initial-exec"))){};
+  return state;
+}
 
 class Counters {
  public:
-  Counter& mine();
-  void wait_for_none();
+  Counter& mine() {
+    static std::atomic<uint32_t> threads{0};
+    uint32_t& stripe = this_thread().stripe;
+    if (stripe == 0) stripe = threads.fetch_add(1, std::memory_order_relaxed) % stripes_.size() + 1;
+    return stripes_[stripe - 1].count;
+  }
+  // A tool may be slow, so waiting gives up the processor and soon sleeps.
+  void wait_for_none() {
+    for (Stripe& stripe : stripes_) {
+      for (int turn = 0; stripe.count.load(std::memory_order_seq_cst) != 0; ++turn) {
+        if (turn < 64)
+          std::this_thread::yield();
+        else
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
 
  private:
   struct alignas(64) Stripe {
@@ -62,9 +81,18 @@ class Counters {
 
 class ReadSections {
  public:
-  void enter(Passage& reading);
+  void enter(Passage& reading) {
+    if (reading.nesting++ != 0) return;
+    reading.counter = &sets_[epoch_.load(std::memory_order_relaxed) & 1].mine();
+    // Sequentially consistent, as is the store that publishes tools: either the publisher sees this section,
+    // or this section sees what was published.
+    reading.counter->fetch_add(1, std::memory_order_seq_cst);
+  }
   // Returns when every section that was open at the call has ended.
-  void wait_for_all();
+  void wait_for_all() {
+    for (int turn = 0; turn < 2; ++turn)
+      sets_[epoch_.fetch_xor(1, std::memory_order_seq_cst) & 1].wait_for_none();
+  }
 
  private:
   std::atomic<uint32_t> epoch_{0};
@@ -73,10 +101,27 @@ class ReadSections {
 
 class Gate {
  public:
-  void enter(Passage& changing);
+  void enter(Passage& changing) {
+    if (changing.nesting++ != 0) return;
+    changing.counter = &past_.mine();
+    for (;;) {
+      changing.counter->fetch_add(1, std::memory_order_seq_cst);
+      if (!closed_.load(std::memory_order_seq_cst)) return;
+      changing.counter->fetch_sub(1, std::memory_order_release);
+      closed_.wait(true, std::memory_order_acquire);
+    }
+  }
   // Closes the gate and waits until nobody is past it; the closing thread itself may still pass.
-  void lock();
-  void unlock();
+  void lock() {
+    closed_.store(true, std::memory_order_seq_cst);
+    past_.wait_for_none();
+    this_thread().changing = {1, nullptr};  // what it calls now is not counted
+  }
+  void unlock() {
+    this_thread().changing = {};
+    closed_.store(false, std::memory_order_seq_cst);
+    closed_.notify_all();
+  }
 
  private:
   Counters past_;
