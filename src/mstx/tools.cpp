@@ -101,7 +101,6 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
 
   // It stores its functions where nobody looks yet, so it may take its time, and call mstx.
   if (init(tool_getter(tool->slot)) != MSTX_SUCCESS) {
-    tool->clear_functions();
     tool->init = nullptr;
     return PLAT_MSTX_TOOL_REFUSED;
   }
@@ -150,7 +149,6 @@ int Tools::detach(platMstxToolId_t id) {
 
 void Tools::let_go(Tool& tool) {
   const bool ended = tell<ToolCall<kExt, PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(tool);
-  tool.clear_functions();
   tool.init = nullptr;
   if (ended && tool.library != nullptr) dlclose(tool.library);
 }
