@@ -16,40 +16,6 @@ Broker::Broker() {
                  });
 }
 
-ChangeSection::~ChangeSection() {
-  if (lock.owns_lock()) lock.unlock();
-  for (const platMstxNotice_t& notice : notices_)
-    for (const Tool& tool : tools)
-      tell<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(tool, &notice);
-  this_thread().changing.leave();
-}
-
-bool ChangeSection::memory_matters() const {
-  if (broker.tools.remembers()) return true;
-  for (const Tool& tool : tools)
-    if (tool.hears_memory()) return true;
-  return false;
-}
-
-bool ChangeSection::open(mstxDomainHandle_t client_domain) {
-  lock.lock();
-  if (client_domain == nullptr) return true;
-  // A domain that was destroyed still says which one is meant; the tools may have something to say about it.
-  domain = from_client(client_domain);
-  const Domain* const record = registry.domains.known(domain);
-  if (record == nullptr)
-    notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, client_domain);
-  else
-    dialect = record->dialect;
-  return record != nullptr;
-}
-
-Handle ChangeSection::heap_of(mstxMemHeapHandle_t heap) {
-  const Handle handle = from_client(heap);
-  if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
-  return registry.heaps.known(handle) != nullptr ? handle : Handle{};
-}
-
 void tell_everything(const Tool& tool) {
   std::vector<std::pair<Handle, std::string>> domains;
   std::vector<Handle> heaps, regions;

@@ -112,7 +112,13 @@ class ReadSection {
 class ChangeSection {
  public:
   explicit ChangeSection(const char* call) : call_(call) {}
-  ~ChangeSection();  // sends the notices
+  ~ChangeSection() {
+    if (lock.owns_lock()) lock.unlock();
+    for (const platMstxNotice_t& notice : notices_)
+      for (const Tool& tool : tools)
+        tell<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(tool, &notice);
+    this_thread().changing.leave();
+  }
 
   Broker& broker = Broker::get();
   Registry& registry = broker.registry;
@@ -122,12 +128,31 @@ class ChangeSection {
   bool dialect = false;  // of its client
 
   // Whether a memory call has anybody to go to.
-  bool memory_matters() const;
+  bool memory_matters() const {
+    if (broker.tools.remembers()) return true;
+    for (const Tool& tool : tools)
+      if (tool.hears_memory()) return true;
+    return false;
+  }
   // Takes the registry lock, and finds the domain. False, and a notice, if the handle was never given.
-  bool open(mstxDomainHandle_t client_domain);
-  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
-  // lock.
-  Handle heap_of(mstxMemHeapHandle_t heap);
+  bool open(mstxDomainHandle_t client_domain) {
+    lock.lock();
+    if (client_domain == nullptr) return true;
+    // One that was destroyed still says which is meant; the tools may have something to say about it.
+    domain = from_client(client_domain);
+    const Domain* const record = registry.domains.known(domain);
+    if (record == nullptr)
+      notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, client_domain);
+    else
+      dialect = record->dialect;
+    return record != nullptr;
+  }
+  // The heap that a handle stands for, gone or not; a notice if it does not live. Under the lock.
+  Handle heap_of(mstxMemHeapHandle_t heap) {
+    const Handle handle = from_client(heap);
+    if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
+    return registry.heaps.known(handle) != nullptr ? handle : Handle{};
+  }
   // Says by a notice that a pointer is not there that must be.
   bool has(bool pointers) {
     if (!pointers) notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
