@@ -32,13 +32,6 @@ struct Broker {
   Registry registry;
   Ranges ranges;
 
-  // Notes what a tool calls a domain, heap or region.
-  template <class Table>
-  void note(Table& table, Handle thing, const Tool& tool, void* name) {
-    const std::lock_guard lock(registry_lock);
-    if (auto* record = table.known(thing)) record->names.set(tool, name);
-  }
-
  private:
   Broker();
 };
@@ -176,23 +169,12 @@ class ChangeSection {
     lock.unlock();
     for (const Tool& tool : tools) tell_one(tool, domain_for(tool, domain));
   }
-  // Offers a new thing to the tools, and says whether the client gets a handle: when a tool took it, or when
-  // nobody was asked and the broker remembers. Where every tool that was asked said NULL the client gets
-  // NULL, as it would have from that tool alone. offer(tool) is its name for the thing, nothing if it was not
-  // asked.
-  template <class Offer>
-  bool is_wanted(Offer&& offer) {
-    lock.unlock();
-    bool asked = false;
-    bool taken = false;
-    for (const Tool& tool : tools) {
-      const ToolsName answer = offer(tool);
-      asked = asked || answer;
-      taken = taken || answer.value_or(nullptr) != nullptr;
-    }
-    const bool remembers = broker.tools.remembers();
-    if (!asked && !remembers) broker.tools.miss();
-    return taken || (!asked && remembers);
+  // Whether anybody knows of what is new: a tool that was asked, or the broker, which remembers. If nobody
+  // does, a later tool has missed it.
+  bool is_known(bool asked) {
+    const bool known = asked || broker.tools.remembers();
+    if (!known) broker.tools.miss();
+    return known;
   }
 
  private:

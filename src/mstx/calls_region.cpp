@@ -225,12 +225,11 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
       asked = register_at(tool, section.domain, heap, told, handles.data()) || asked;
       for (size_t r = 0; out != nullptr && r < count; ++r) taken[r] = taken[r] || names[r] != nullptr;
     }
-    const bool remembers = section.broker.tools.remembers();
-    if (!asked && !remembers) {
-      section.broker.tools.miss();
+    if (!section.is_known(asked)) {
       section.lock.lock();
       return drop_all();
     }
+    const bool remembers = section.broker.tools.remembers();
     for (size_t r = 0; out != nullptr && r < count; ++r)
       out[r] = taken[r] || remembers ? to_client<mstxMemRegionHandle_t>(handles[r]) : nullptr;
   });
