@@ -68,9 +68,9 @@ inline bool refer(mstxMemRegionRef_t& ref, void* name, const Region& region) {
   ref.refType = name != nullptr ? MSTX_MEM_REGION_REF_TYPE_HANDLE : MSTX_MEM_REGION_REF_TYPE_POINTER;
   if (name != nullptr)
     ref.handle = static_cast<mstxMemRegionHandle_t>(name);
-  else
-    ref.pointer = region.range.ptr;
-  return name != nullptr || region.described;
+  else if (region.range)
+    ref.pointer = region.range->ptr;
+  return name != nullptr || region.range;
 }
 
 // An array that lives for one call, on the stack while it is small. For plain types.

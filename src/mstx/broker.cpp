@@ -25,14 +25,14 @@ void tell_everything(const Tool& tool) {
     registry.domains.for_each_live(
         [&](Handle handle, const Domain& domain) { domains.emplace_back(handle, *domain.name); });
     registry.heaps.for_each_live([&](Handle handle, const Heap& heap) {
-      if (heap.described) heaps.push_back(handle);
+      if (heap.range) heaps.push_back(handle);
       const std::vector<Handle> newest_first = registry.regions_of(handle);
       regions.insert(regions.end(), newest_first.rbegin(), newest_first.rend());
     });
     registry.regions.for_each_live([&](Handle handle, const Region& region) {
       if (!region.heap) regions.push_back(handle);
     });
-    std::erase_if(regions, [&](Handle region) { return !registry.regions.live(region)->described; });
+    std::erase_if(regions, [&](Handle region) { return !registry.regions.live(region)->range; });
   }
   const platMstxReplay_t replay{sizeof(replay), Broker::get().tools.knows_all() ? 1u : 0u, domains.size(),
                                 heaps.size(), regions.size()};

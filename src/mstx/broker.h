@@ -151,11 +151,12 @@ class ChangeSection {
     if (!pointers) notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return pointers;
   }
-  // Whether memory is described in the one way that is known here; a notice if not.
-  bool is_linear(const mstxMemType& type) {
-    if (value_of(type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS) return true;
+  // What describes memory in the one way that is known here; nullptr, and a notice, if it is another.
+  const mstxMemVirtualRangeDesc_t* ranges(const mstxMemType& type, const void* described) {
+    if (value_of(type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS)
+      return static_cast<const mstxMemVirtualRangeDesc_t*>(described);
     notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(type)});
-    return false;
+    return nullptr;
   }
   // To be told, at the end of the call, to the tools that want to know.
   template <class Value = uint64_t>

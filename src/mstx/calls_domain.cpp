@@ -77,7 +77,7 @@ void tell_heap(const Tool& tool, Handle heap) {
   std::unique_lock lock(Broker::get().registry_lock);
   const Heap* const record = Broker::get().registry.heaps.live(heap);
   if (record == nullptr) return;
-  const mstxMemVirtualRangeDesc_t range = record->range;
+  const mstxMemVirtualRangeDesc_t range = *record->range;
   mstxMemHeapDesc_t desc{{}, MSTX_MEM_TYPE_VIRTUAL_ADDRESS, &range};
   std::memcpy(&desc.usage, &record->usage, sizeof(desc.usage));
   const Handle domain = record->domain;
@@ -132,12 +132,11 @@ mstxMemHeapHandle_t mstxMemHeapRegister(mstxDomainHandle_t domain, mstxMemHeapDe
     mstxMemHeapDesc_t told{MSTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR, MSTX_MEM_TYPE_VIRTUAL_ADDRESS,
                            desc->typeSpecificDesc};
     if (!section.dialect) told = *desc;
-    Heap heap{
-        .domain = section.domain, .usage = value_of(told.usage), .described = section.is_linear(told.type)};
-    if (heap.described) heap.range = *static_cast<const mstxMemVirtualRangeDesc_t*>(desc->typeSpecificDesc);
+    Heap heap{.domain = section.domain, .usage = value_of(told.usage)};
+    if (const auto* const range = section.ranges(told.type, told.typeSpecificDesc)) heap.range = *range;
     Registry& registry = section.registry;
-    const Handle handle =
-        section.dialect ? registry.news_heap(section.domain, heap.range) : registry.add_heap(std::move(heap));
+    const Handle handle = section.dialect ? registry.news_heap(section.domain, *heap.range)
+                                          : registry.add_heap(std::move(heap));
     if (is_wanted(section, [&](const Tool& tool) { return register_at(tool, section.domain, told, handle); }))
       return to_client<mstxMemHeapHandle_t>(handle);
     section.lock.lock();

@@ -54,7 +54,7 @@ struct RegionSizes : BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegi
                                &platMstxMemRegionsResizeBatch_t::regionSizeArray,
                                ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>> {
   static void change(Registry& registry, Handle region, const Item& item) {
-    registry.regions.live(region)->range.size = item.size;
+    if (auto& range = registry.regions.live(region)->range) range->size = item.size;
   }
   // To a tool without the extension the region is gone, and another is there.
   static void tell_one(const Tool& tool, mstxDomainHandle_t domain, std::span<const Item> items,
@@ -120,13 +120,13 @@ size_t tell_regions(const Tool& tool, std::span<const Handle> regions) {
   const Region* first = nullptr;
   for (const Handle handle : regions.first(std::min(regions.size(), kBatch))) {
     const Region* const region = live.live(handle);
-    if (region == nullptr || !region->described) break;
+    if (region == nullptr || !region->range) break;
     if (first == nullptr) first = region;
     // Those of one domain and one heap, all with a handle or all without.
     if (region->domain != first->domain || region->heap != first->heap ||
         region->by_handle != first->by_handle)
       break;
-    ranges.push_back(region->range);
+    ranges.push_back(*region->range);
   }
   if (first == nullptr) return 1;  // it went meanwhile, or cannot be told
   const Handle domain = first->domain;
@@ -196,7 +196,7 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
                                        nullptr};
     if (!section.dialect) told = *desc;
     const Handle heap = told.heap != nullptr ? section.heap_of(told.heap) : Handle{};
-    const bool described = section.is_linear(told.regionType);
+    const auto* const ranges = section.ranges(told.regionType, told.regionDescArray);
     mstxMemRegionHandle_t* const out = told.regionHandleArrayOut;
     Scratch<Handle> handles(count);
     Scratch<bool> taken(count);
@@ -208,9 +208,8 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
     try {
       for (size_t i = 0; i < count; ++i) {
         Region region{section.domain, heap};
-        region.described = described;
         region.by_handle = out != nullptr;
-        if (described) region.range = static_cast<const mstxMemVirtualRangeDesc_t*>(desc->regionDescArray)[i];
+        if (ranges != nullptr) region.range = ranges[i];
         handles[i] = section.registry.add_region(std::move(region));
       }
     } catch (const std::bad_alloc&) {

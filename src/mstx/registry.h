@@ -103,9 +103,9 @@ struct Domain {
 
 struct Heap {
   Handle domain{};  // none: the global domain
-  mstxMemVirtualRangeDesc_t range{};
-  uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
-  bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
+  // None: described in a way that is not known here, so it cannot be told again.
+  std::optional<mstxMemVirtualRangeDesc_t> range{};
+  uint32_t usage = 0;  // an mstxMemHeapUsageType, if the client filled it in
   Handle first_region{};
   std::string name{};
   Names names{};
@@ -117,10 +117,9 @@ struct Region {
     Handle older, newer;
   };
   Handle domain{};
-  Handle heap{};  // none: of no heap
-  mstxMemVirtualRangeDesc_t range{};
-  bool described = false;
-  bool by_handle = false;  // the client asked for a handle
+  Handle heap{};                                     // none: of no heap
+  std::optional<mstxMemVirtualRangeDesc_t> range{};  // as of a heap
+  bool by_handle = false;                            // the client asked for a handle
   std::optional<uint32_t> permissions{};
   Links in_heap{};
   Links at_start{};                     // those that start at the same pointer in the same domain
