@@ -177,16 +177,15 @@ int platMstxMemHeapReset(mstxDomainHandle_t domain, mstxMemHeapHandle_t heap) {
       [&](ChangeSection& section, Handle handle, Heap* record) {
         if (record == nullptr) return false;
         const std::vector<Handle> regions = section.registry.regions_of(handle);
-        gone.emplace(regions.size(), section.tools);
+        gone.emplace(section, regions.size());
         for (Handle region : regions) {
-          gone->add({}, {section.registry.regions.live(region), region});
+          gone->add({MSTX_MEM_REGION_REF_TYPE_HANDLE, {}}, region);
           section.registry.drop_region(region);
         }
         return true;
       },
       [&](const Tool& tool, mstxDomainHandle_t its_domain, ToolsName name) {
         // Those without the extension are told that the regions are gone.
-        if (!name || !tell<ResetHeap>(tool, its_domain, as_heap(name)))
-          Unregistered::tell_one(tool, its_domain, gone->items(tool));
+        if (!name || !tell<ResetHeap>(tool, its_domain, as_heap(name))) gone->tell_one(tool, its_domain);
       });
 }

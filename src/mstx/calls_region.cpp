@@ -67,24 +67,24 @@ struct RegionSizes : BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegi
   }
 };
 
-Meaning meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& section) {
+// The region that a client's reference means.
+Handle meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& section) {
   const auto& regions = section.registry.regions;
   const uint32_t type = value_of(ref.refType);
   if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
     const Handle region = section.registry.region_at(section.domain, ref.pointer);
     if (!region) section.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, ref.pointer, index);
-    return {regions.live(region), region, true};
+    return region;
   }
   if (type != MSTX_MEM_REGION_REF_TYPE_HANDLE) {
     section.notice(PLAT_MSTX_NOTICE_REF_TYPE, uint64_t{type}, index);
     return {};
   }
   const Handle handle = from_client(ref.handle);
-  const Region* const region = regions.known(handle);
-  if (regions.is_live(handle)) return {region, handle};
-  section.notice(region == nullptr ? PLAT_MSTX_NOTICE_UNKNOWN_REGION : PLAT_MSTX_NOTICE_GONE_REGION,
-                 ref.handle, index);
-  return {region, {}};
+  if (regions.is_live(handle)) return handle;
+  const bool gone = regions.known(handle) != nullptr;
+  section.notice(gone ? PLAT_MSTX_NOTICE_GONE_REGION : PLAT_MSTX_NOTICE_UNKNOWN_REGION, ref.handle, index);
+  return handle;
 }
 
 // The way of every batch that refers to regions, from the client to the tools.
@@ -93,19 +93,19 @@ int change_regions(const char* call, mstxDomainHandle_t domain, const typename K
   return change_memory(call, domain, [=](ChangeSection& section) -> int {
     const auto items = Kind::items_of(batch);
     if (!section.has(items.data() != nullptr)) return PLAT_MSTX_INVALID;
-    BatchPerTool<Kind> told(items.size(), section.tools);
+    BatchPerTool<Kind> told(section, items.size());
     bool all = true;
     for (size_t index = 0; index < items.size(); ++index) {
       auto item = items[index];
       if constexpr (requires { item.name; }) item.name = text_or_empty(item.name);
-      const Meaning meaning = meaning_of(Kind::ref(item), index, section);
-      told.add(item, meaning);
-      if (meaning.live) Kind::change(section.registry, meaning.live, item);
-      all = all && meaning.live;
+      const Handle region = meaning_of(Kind::ref(item), index, section);
+      told.add(item, region);
+      const bool lives = section.registry.regions.is_live(region);
+      if (lives) Kind::change(section.registry, region, item);
+      all = all && lives;
     }
-    section.tell_each([&](const Tool& tool, mstxDomainHandle_t its_domain) {
-      Kind::tell_one(tool, its_domain, told.items(tool), told.regions(tool));
-    });
+    section.tell_each(
+        [&](const Tool& tool, mstxDomainHandle_t its_domain) { told.tell_one(tool, its_domain); });
     return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
   });
 }
