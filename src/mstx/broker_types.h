@@ -14,6 +14,9 @@
 #include "mstx/ms_tools_ext.h"
 #include "plat/mstx_ext.h"
 
+// By this name images look for a tool, and find the broker (api.cpp).
+extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);
+
 namespace plat::mstx {
 
 // An enumeration that a client filled in, or did not: it may hold anything, which the language does not allow

@@ -23,19 +23,11 @@ namespace {
 
 constexpr char kInit[] = "InitInjectionMstx";
 
-// What a library starts a tool with, and the file that has it. This library exports the symbol too, for
-// images that look for a tool: it must not attach itself.
-struct Found {
-  mstxInitInjectionFunc init = nullptr;
-  const char* file = nullptr;
-};
-Found find_in(void* library) {
-  static const int anything_of_ours = 0;
-  void* const symbol = dlsym(library, kInit);
-  Dl_info theirs{}, ours{};
-  if (symbol == nullptr || dladdr(symbol, &theirs) == 0) return {};
-  if (dladdr(&anything_of_ours, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase) return {};
-  return {reinterpret_cast<mstxInitInjectionFunc>(symbol), theirs.dli_fname};
+// What a library starts a tool with. This library exports the symbol too, for images that look for a tool: it
+// must not attach itself.
+mstxInitInjectionFunc find_in(void* library) {
+  const auto init = reinterpret_cast<mstxInitInjectionFunc>(dlsym(library, kInit));
+  return init == InitInjectionMstx ? nullptr : init;
 }
 
 template <class Visit>
@@ -45,9 +37,11 @@ void for_each_entry(std::string list, const char* separators, Visit&& visit) {
 }
 
 void attach_loaded(Tools& tools, void* library) {
-  const auto [init, file] = find_in(library);
-  if (init != nullptr && tools.attach(init, file, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
-    warn("the tool {} refused to start", file);
+  const mstxInitInjectionFunc init = find_in(library);
+  Dl_info info{};
+  if (init == nullptr || dladdr(reinterpret_cast<void*>(init), &info) == 0) return;
+  if (tools.attach(init, info.dli_fname, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
+    warn("the tool {} refused to start", info.dli_fname);
 }
 
 void attach_preloaded(Tools& tools) {
@@ -57,7 +51,7 @@ void attach_preloaded(Tools& tools) {
     });
   }
   // Where ours comes first in the process: what does it hide?
-  attach_loaded(tools, find_in(RTLD_DEFAULT).init != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
+  attach_loaded(tools, find_in(RTLD_DEFAULT) != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
 }
 
 // Whether the named library was there, whatever became of it.
@@ -65,7 +59,7 @@ bool attach_named(Tools& tools, const char* path) {
   void* const library = load_tool(path);
   if (library == nullptr) return false;
   // The variable may name this very library, so that programs which do not link it find it.
-  if (dlsym(library, kInit) != nullptr && find_in(library).init == nullptr) return false;
+  if (dlsym(library, kInit) != nullptr && find_in(library) == nullptr) return false;
   attach_library(tools, library, path, nullptr);
   return true;
 }
@@ -89,7 +83,7 @@ void* load_tool(const char* path) {
 }
 
 int attach_library(Tools& tools, void* library, const char* path, platMstxToolId_t* out_id) {
-  const mstxInitInjectionFunc init = find_in(library).init;
+  const mstxInitInjectionFunc init = find_in(library);
   const int result = init == nullptr ? PLAT_MSTX_NO_SYMBOL : tools.attach(init, path, library, out_id);
   if (result == PLAT_MSTX_NO_SYMBOL) warn("{} has no {}", path, kInit);
   if (result == PLAT_MSTX_TOOL_REFUSED) warn("the tool {} refused to start", path);
