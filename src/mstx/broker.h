@@ -6,6 +6,8 @@
 // without the registry lock, each at most once on a thread's stack, in the order in which they came.
 #pragma once
 
+#include <pthread.h>
+
 #include <bit>
 #include <mutex>
 #include <new>
@@ -33,7 +35,16 @@ struct Broker {
   Ranges ranges;
 
  private:
-  Broker();
+  // The registry must not be torn in the child, so forking waits for it.
+  Broker() {
+    pthread_atfork([] { get().registry_lock.lock(); }, [] { get().registry_lock.unlock(); },
+                   [] {
+                     reopen_board();
+                     get().tools.only_this_thread();
+                     get().ranges.only_this_thread();
+                     get().registry_lock.unlock();
+                   });
+  }
 };
 
 // Always inline, and what is done otherwise is not (in_change_section): so that a call to which nobody
@@ -218,7 +229,5 @@ auto change_memory(const char* name, mstxDomainHandle_t domain, const Do& call) 
 ToolsName tell_domain(const Tool& tool, const char* name, Handle domain);
 void tell_heap(const Tool& tool, Handle heap);
 size_t tell_regions(const Tool& tool, std::span<const Handle> regions);
-// Tells a newcomer what was there before it. The gate is closed.
-void tell_everything(const Tool& tool);
 
 }  // namespace plat::mstx

@@ -122,6 +122,33 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
   return PLAT_MSTX_OK;
 }
 
+void Tools::tell_everything(const Tool& tool) const {
+  std::vector<std::pair<Handle, std::string>> domains;
+  std::vector<Handle> heaps, regions;
+  {
+    const std::lock_guard lock(Broker::get().registry_lock);
+    const Registry& registry = Broker::get().registry;
+    registry.domains.for_each_live(
+        [&](Handle handle, const Domain& domain) { domains.emplace_back(handle, *domain.name); });
+    registry.heaps.for_each_live([&](Handle handle, const Heap& heap) {
+      if (heap.range) heaps.push_back(handle);
+      const std::vector<Handle> newest_first = registry.regions_of(handle);
+      regions.insert(regions.end(), newest_first.rbegin(), newest_first.rend());
+    });
+    registry.regions.for_each_live([&](Handle handle, const Region& region) {
+      if (!region.heap) regions.push_back(handle);
+    });
+    std::erase_if(regions, [&](Handle region) { return !registry.regions.live(region)->range; });
+  }
+  const platMstxReplay_t replay{sizeof(replay), missed_.load() ? 0u : 1u, domains.size(), heaps.size(),
+                                regions.size()};
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_BEGIN, platMstxReplayFunc>>(tool, &replay);
+  for (const auto& [handle, name] : domains) tell_domain(tool, name.c_str(), handle);
+  for (const Handle handle : heaps) tell_heap(tool, handle);
+  for (std::span<const Handle> left = regions; !left.empty();) left = left.subspan(tell_regions(tool, left));
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_END, platMstxReplayFunc>>(tool, &replay);
+}
+
 int Tools::detach(platMstxToolId_t id) {
   if (this_thread().inside()) return PLAT_MSTX_BUSY;
   const Control control(*this);

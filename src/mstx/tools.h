@@ -48,8 +48,6 @@ class Tools {
   int remember(bool on);
 
   bool remembers() const { return remember_.load(std::memory_order_relaxed); }
-  // Whether a newcomer can be told of everything that lives.
-  bool knows_all() const { return !missed_.load(); }
 
   // After fork, which does not wait for attaching: that may take long, and a tool may fork while it starts.
   // In the child the threads that called are gone, and one that was attaching never gets to the end of it.
@@ -59,6 +57,8 @@ class Tools {
   class Control;
 
   void set_mode();
+  // Tells a newcomer what was there before it. The gate is closed.
+  void tell_everything(const Tool& tool) const;
   // The end of a tool that no call goes to.
   static void let_go(Tool& tool);
 
