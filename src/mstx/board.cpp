@@ -80,8 +80,9 @@ int attach_recorder(Tools& tools) {
   if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
   if (prepare(trace.c_str(), stacks.c_str()) != 0)
     return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
-  const int result = attach_library(tools, library, path.c_str(), &g_recorder);
-  if (result != PLAT_MSTX_OK) g_recorder = 0;
+  platMstxToolId_t id = 0;      // given to a tool, too, that cannot be let in for want of memory
+  const int result = attach_library(tools, library, path.c_str(), &id);
+  if (result == PLAT_MSTX_OK) g_recorder = id;
   return result;
 }
 
