@@ -58,8 +58,7 @@ void open_board();
 // In a forked child: a board of its own in place of the parent's.
 void reopen_board();
 
-class Tools;
 // Does what the board asks for, unless another thread is at it or this one is inside a tool.
-void answer_board(Tools& tools);
+void answer_board();
 
 }  // namespace plat::mstx

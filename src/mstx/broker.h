@@ -53,7 +53,7 @@ struct Broker {
   if (g_board.quiet.load(std::memory_order_acquire) != 0) [[likely]]
     return true;
   if (g_board.asked.load(std::memory_order_relaxed) != Asked::Nothing) [[unlikely]]
-    answer_board(Broker::get().tools);
+    answer_board();
   return g_mode.load(std::memory_order_acquire) != Mode::Busy && !Broker::get().tools.start();
 }
 

@@ -36,74 +36,43 @@ void for_each_entry(std::string list, const char* separators, Visit&& visit) {
   while (const char* const entry = strtok_r(nullptr, separators, &rest)) visit(entry);
 }
 
-void attach_loaded(Tools& tools, void* library) {
+void attach_loaded(void* library) {
   const mstxInitInjectionFunc init = find_in(library);
   Dl_info info{};
   if (init == nullptr || dladdr(reinterpret_cast<void*>(init), &info) == 0) return;
-  if (tools.attach(init, info.dli_fname, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
+  if (Broker::get().tools.attach(init, info.dli_fname, nullptr, nullptr) == PLAT_MSTX_TOOL_REFUSED)
     warn("the tool {} refused to start", info.dli_fname);
 }
 
-void attach_preloaded(Tools& tools) {
+void attach_preloaded() {
   if (const char* preloaded = secure_getenv("LD_PRELOAD")) {
     for_each_entry(preloaded, " :", [&](const char* entry) {
-      if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach_loaded(tools, library);
+      if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach_loaded(library);
     });
   }
   // Where ours comes first in the process: what does it hide?
-  attach_loaded(tools, find_in(RTLD_DEFAULT) != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
+  attach_loaded(find_in(RTLD_DEFAULT) != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
 }
 
 // Whether the named library was there, whatever became of it.
-bool attach_named(Tools& tools, const char* path) {
+bool attach_named(const char* path) {
   void* const library = load_tool(path);
   if (library == nullptr) return false;
   // The variable may name this very library, so that programs which do not link it find it.
   if (dlsym(library, kInit) != nullptr && find_in(library) == nullptr) return false;
-  attach_library(tools, library, path, nullptr);
+  attach_library(library, path, nullptr);
   return true;
 }
 
 // The path, or the list of paths, of a variable. Whether it names one library that was there.
-bool attach_all(Tools& tools, const char* path) {
+bool attach_all(const char* path) {
   if (path == nullptr || *path == '\0') return false;
   // A file may have a colon in its name.
   const bool list = std::strchr(path, ':') != nullptr && access(path, F_OK) != 0;
-  if (!list) return attach_named(tools, path);
-  for_each_entry(path, ":", [&](const char* entry) { attach_named(tools, entry); });
+  if (!list) return attach_named(path);
+  for_each_entry(path, ":", attach_named);
   return false;
 }
-
-}  // namespace
-
-void* load_tool(const char* path) {
-  void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) warn("cannot load the tool {}: {}", path, dlerror());
-  return library;
-}
-
-int attach_library(Tools& tools, void* library, const char* path, platMstxToolId_t* out_id) {
-  const mstxInitInjectionFunc init = find_in(library);
-  const int result = init == nullptr ? PLAT_MSTX_NO_SYMBOL : tools.attach(init, path, library, out_id);
-  if (result == PLAT_MSTX_NO_SYMBOL) warn("{} has no {}", path, kInit);
-  if (result == PLAT_MSTX_TOOL_REFUSED) warn("the tool {} refused to start", path);
-  // One that refused stays loaded: what it may have set going is not known.
-  if (result != PLAT_MSTX_OK && result != PLAT_MSTX_TOOL_REFUSED) dlclose(library);
-  return result;
-}
-
-void attach_found_tools(Tools& tools) {
-  // What the user had chosen before plat check put this library there, so that its recorder hears too.
-  attach_all(tools, secure_getenv("PLAT_MSTX_INJECTION_PATH"));
-  if (attach_all(tools, secure_getenv("MSTX_INJECTION_PATH"))) return;
-  attach_preloaded(tools);
-}
-
-}  // namespace plat::mstx
-
-using namespace plat::mstx;
-
-namespace {
 
 // Tools come in the order of the environment, so that is looked at before anything is attached by hand.
 template <class Ask>
@@ -114,12 +83,39 @@ int ask_tools(Ask&& ask) {
 
 }  // namespace
 
+void* load_tool(const char* path) {
+  void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) warn("cannot load the tool {}: {}", path, dlerror());
+  return library;
+}
+
+int attach_library(void* library, const char* path, platMstxToolId_t* out_id) {
+  const mstxInitInjectionFunc init = find_in(library);
+  const int result =
+      init == nullptr ? PLAT_MSTX_NO_SYMBOL : Broker::get().tools.attach(init, path, library, out_id);
+  if (result == PLAT_MSTX_NO_SYMBOL) warn("{} has no {}", path, kInit);
+  if (result == PLAT_MSTX_TOOL_REFUSED) warn("the tool {} refused to start", path);
+  // One that refused stays loaded: what it may have set going is not known.
+  if (result != PLAT_MSTX_OK && result != PLAT_MSTX_TOOL_REFUSED) dlclose(library);
+  return result;
+}
+
+void attach_found_tools() {
+  // What the user had chosen before plat check put this library there, so that its recorder hears too.
+  attach_all(secure_getenv("PLAT_MSTX_INJECTION_PATH"));
+  if (!attach_all(secure_getenv("MSTX_INJECTION_PATH"))) attach_preloaded();
+}
+
+}  // namespace plat::mstx
+
+using namespace plat::mstx;
+
 int platMstxAttach(const char* path, platMstxToolId_t* out_id) {
-  return ask_tools([&](Tools& tools) -> int {
+  return ask_tools([&](Tools&) -> int {
     if (path == nullptr || *path == '\0') return PLAT_MSTX_INVALID;
     if (this_thread().inside()) return PLAT_MSTX_BUSY;
     void* const library = load_tool(path);
-    return library == nullptr ? PLAT_MSTX_CANNOT_LOAD : attach_library(tools, library, path, out_id);
+    return library == nullptr ? PLAT_MSTX_CANNOT_LOAD : attach_library(library, path, out_id);
   });
 }
 

@@ -36,7 +36,7 @@ bool Tools::start() {
     const Control control(*this);
     thread.starting = true;
     if (is_on("PLAT_MSTX_REMEMBER")) remember_.store(true);
-    guarded([&] { attach_found_tools(*this); });
+    guarded(attach_found_tools);
     open_board();
     thread.starting = false;
     set_mode();

@@ -73,10 +73,10 @@ class Tools {
 };
 
 // Where tools come from when a program makes its first call (discover.cpp).
-void attach_found_tools(Tools& tools);
+void attach_found_tools();
 // nullptr, and a line on stderr, if it does not load.
 void* load_tool(const char* path);
 // The tool in a library, which is unloaded if it cannot be attached.
-int attach_library(Tools& tools, void* library, const char* path, platMstxToolId_t* out_id);
+int attach_library(void* library, const char* path, platMstxToolId_t* out_id);
 
 }  // namespace plat::mstx
