@@ -174,10 +174,8 @@ class Registry {
   };
   struct StartHash {
     size_t operator()(const Start& start) const {
-      // Pointers are aligned: their low bits say little.
-      const auto bits =
-          reinterpret_cast<uint64_t>(start.pointer) + start.domain.index * 0x9e3779b97f4a7c15ull;
-      return (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9ull >> 7;
+      // Low bits say little of a pointer, which does no harm in a table whose size is a prime.
+      return reinterpret_cast<uint64_t>(start.pointer) + start.domain.index * 0x9e3779b97f4a7c15ull;
     }
   };
   void put_first(Handle& newest, Handle region, Region::Links Region::*list);
