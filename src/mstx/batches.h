@@ -19,7 +19,6 @@ struct BatchKind {
   using Batch = Batch_;
   using Call = Call_;
   using Item = std::remove_cvref_t<decltype(*(std::declval<Batch>().*kItems))>;
-  static constexpr bool kSaysItsSize = requires(Batch batch) { batch.structSize; };
 
   static auto& ref(auto& item) {
     if constexpr (std::is_same_v<Item, mstxMemRegionRef_t>)
@@ -30,7 +29,7 @@ struct BatchKind {
   // The items of a client's batch; none, without an address, if it has no array or is no batch.
   static std::span<const Item> items_of(const Batch* batch) {
     if (batch == nullptr) return {};
-    if constexpr (kSaysItsSize)
+    if constexpr (requires { batch->structSize; })
       if (batch->structSize < sizeof(Batch)) return {};
     return {batch->*kItems, batch->*kItems != nullptr ? batch->*kCount : 0};
   }
@@ -39,7 +38,7 @@ struct BatchKind {
                        std::span<const Handle> /*regions*/ = {}) {
     if (items.empty()) return;
     Batch batch{};
-    if constexpr (kSaysItsSize) batch.structSize = sizeof(Batch);
+    if constexpr (requires { batch.structSize; }) batch.structSize = sizeof(Batch);
     batch.*kCount = items.size();
     batch.*kItems = items.data();
     tell<Call>(tool, domain, &batch);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The broker: between the program that calls and the tools that listen.
 //
-// The exported calls stand in calls_*.cpp. Each asks first whether anybody is there. Then it either reads
-// (marks and ranges: ReadSection) or changes what lives (everything else: ChangeSection). Tools are called
-// without the registry lock, each at most once on a thread's stack, in the order in which they came.
+// An exported call asks first whether anybody is there. Then it either reads (marks and ranges: ReadSection)
+// or changes what lives (ChangeSection). Tools are called without the registry lock, in the order in which
+// they came.
 #pragma once
 
 #include <pthread.h>

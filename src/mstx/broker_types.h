@@ -14,8 +14,7 @@
 #include "mstx/ms_tools_ext.h"
 #include "plat/mstx_ext.h"
 
-// By this name images look for a tool, and find the broker (api.cpp).
-extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);
+extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);  // see api.cpp
 
 namespace plat::mstx {
 

@@ -207,8 +207,7 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
     };
     try {
       for (size_t i = 0; i < count; ++i) {
-        Region region{section.domain, heap};
-        region.by_handle = out != nullptr;
+        Region region{.domain = section.domain, .heap = heap, .by_handle = out != nullptr};
         if (ranges != nullptr) region.range = ranges[i];
         handles[i] = section.registry.add_region(std::move(region));
       }

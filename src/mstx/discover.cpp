@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tools come from: by calls, and before that, when a program makes its first call, by its environment.
-//
-//   MSTX_INJECTION_PATH=/a.so        that tool; it wins over preloaded ones. A library that does not load
-//                                    leaves the field to them; one without the symbol, or that refuses,
-//                                    does not
-//   MSTX_INJECTION_PATH=/a.so:/b.so  each of them, and then the preloaded ones. "/a.so:" is a list too
-//   (not set)                        every preloaded library with an InitInjectionMstx, and whichever one the
-//                                    process finds first when it looks for the symbol
+// Where tools come from: by calls, and before that, when a program makes its first call, by its environment
+// and from among its libraries. docs/howto/mstx.md says which win.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -50,7 +44,7 @@ void attach_preloaded() {
       if (void* const library = dlopen(entry, RTLD_LAZY | RTLD_NOLOAD)) attach_loaded(library);
     });
   }
-  // Where ours comes first in the process: what does it hide?
+  // And the one that the process finds first; where that is ours, the one that it hides.
   attach_loaded(find_in(RTLD_DEFAULT) != nullptr ? RTLD_DEFAULT : RTLD_NEXT);
 }
 

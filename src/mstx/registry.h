@@ -129,8 +129,7 @@ struct Region {
 
 class Registry {
  public:
-  // What was dropped is known for a while: a handle that is used once too often still finds what it stood
-  // for, so that the mistake can be passed on to those who can name it.
+  // What was dropped is known for a while, so that a handle which is used once too often can be passed on.
   static constexpr core::TableShape kMany{.resting = 256, .generation_bits = kGenerationBits};
   static constexpr core::TableShape kSome{256, kGenerationBits, 256, 4096};
   static constexpr core::TableShape kFew{256, kGenerationBits, 256, 16};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who listens: tools that come and go while the program calls.
-//
-// Calls run in sections (broker.h); inside one the set of tools does not lose a member. A newcomer is told
-// what lives before any call goes to it, and one that leaves is gone from every call when detach returns.
+// Who listens: tools that come and go while the program calls. A newcomer is told what lives before any call
+// goes to it, and one that leaves is gone from every call when detach returns.
 #pragma once
 
 #include <atomic>
