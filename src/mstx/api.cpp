@@ -23,7 +23,7 @@ const int* quiet_word() {
 
 }  // namespace
 
-extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table) {
+int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table) {
   if (get_table == nullptr) return MSTX_FAIL;
   const auto store = [=](mstxFuncModule module, unsigned int id, auto* function) {
     mstxFuncTable table = nullptr;

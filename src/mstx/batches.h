@@ -19,9 +19,8 @@ struct BatchKind {
   using Batch = Batch_;
   using Call = Call_;
   using Item = std::remove_cvref_t<decltype(*(std::declval<Batch>().*kItems))>;
-  static constexpr bool kSaysItsSize = requires(Batch batch) { batch.structSize; };
 
-  static mstxMemRegionRef_t& ref(Item& item) {
+  static auto& ref(auto& item) {
     if constexpr (std::is_same_v<Item, mstxMemRegionRef_t>)
       return item;
     else
@@ -30,7 +29,7 @@ struct BatchKind {
   // The items of a client's batch; none, without an address, if it has no array or is no batch.
   static std::span<const Item> items_of(const Batch* batch) {
     if (batch == nullptr) return {};
-    if constexpr (kSaysItsSize)
+    if constexpr (requires { batch->structSize; })
       if (batch->structSize < sizeof(Batch)) return {};
     return {batch->*kItems, batch->*kItems != nullptr ? batch->*kCount : 0};
   }
@@ -39,7 +38,7 @@ struct BatchKind {
                        std::span<const Handle> /*regions*/ = {}) {
     if (items.empty()) return;
     Batch batch{};
-    if constexpr (kSaysItsSize) batch.structSize = sizeof(Batch);
+    if constexpr (requires { batch.structSize; }) batch.structSize = sizeof(Batch);
     batch.*kCount = items.size();
     batch.*kItems = items.data();
     tell<Call>(tool, domain, &batch);
@@ -53,24 +52,14 @@ struct Unregistered
   static void change(Registry& registry, Handle region, const Item&) { registry.drop_region(region); }
 };
 
-// A client's reference, and what it means. One that stands for a region goes to the tools that were told of
-// it, in the tool's own words. A pointer at which no region starts goes out as it is, and so does, to those
-// who knew it, the handle of a region that is gone: tools find mistakes by them. A value that was never a
-// handle goes nowhere.
-struct Meaning {
-  const Region* region = nullptr;
-  Handle live;
-  bool by_pointer = false;
-};
-
 // A reference by the tool's own name for a region, or by the pointer if it has none. Whether there is either.
 inline bool refer(mstxMemRegionRef_t& ref, void* name, const Region& region) {
   ref.refType = name != nullptr ? MSTX_MEM_REGION_REF_TYPE_HANDLE : MSTX_MEM_REGION_REF_TYPE_POINTER;
   if (name != nullptr)
     ref.handle = static_cast<mstxMemRegionHandle_t>(name);
-  else
-    ref.pointer = region.range.ptr;
-  return name != nullptr || region.described;
+  else if (region.range)
+    ref.pointer = region.range->ptr;
+  return name != nullptr || region.range;
 }
 
 // An array that lives for one call, on the stack while it is small. For plain types.
@@ -88,41 +77,43 @@ class Scratch {
   std::unique_ptr<T[]> heap_;
 };
 
-// What each tool is to hear of a batch: items with the references in its own words, and the regions that they
-// stand for. Filled under the registry lock, told without.
+// What each tool is to hear of a batch. A reference that stands for a region goes to the tools that were told
+// of it, in the tool's own words. A pointer at which no region starts goes out as it is, and so does, to
+// those who knew it, the handle of a region that is gone: tools find mistakes by them. A value that was never
+// a handle goes nowhere. Filled under the registry lock, told without.
 template <class Kind>
 class BatchPerTool {
  public:
   using Item = typename Kind::Item;
 
-  BatchPerTool(size_t count, ToolSet tools)
-      : count_(count), tools_(tools), items_(count * tools.count()), regions_(count * tools.count()) {}
+  BatchPerTool(const ChangeSection& section, size_t count) : section_(section), count_(count) {}
 
-  void add(const Item& item, const Meaning& meaning) {
-    const auto& [region, live, by_pointer] = meaning;
+  // With the region that the item refers to.
+  void add(const Item& item, Handle handle) {
+    const Region* const region = section_.registry.regions.known(handle);
+    const bool by_pointer = value_of(Kind::ref(item).refType) == MSTX_MEM_REGION_REF_TYPE_POINTER;
     if (region == nullptr && !by_pointer) return;
     size_t first = 0;
-    for (const Tool& tool : tools_) {
+    for (const Tool& tool : section_.tools) {
       const size_t place = first + counts_[tool.slot];
       first += count_;
       items_[place] = item;
-      regions_[place] = live;
+      regions_[place] = handle;
       const ToolsName name = region != nullptr ? region->names.find(tool) : nullptr;
       if (name && (by_pointer || refer(Kind::ref(items_[place]), *name, *region))) ++counts_[tool.slot];
     }
   }
-  std::span<const Item> items(const Tool& tool) {
-    return {items_.data() + count_ * tools_.before(tool), counts_[tool.slot]};
-  }
-  std::span<const Handle> regions(const Tool& tool) {
-    return {regions_.data() + count_ * tools_.before(tool), counts_[tool.slot]};
+  void tell_one(const Tool& tool, mstxDomainHandle_t domain) {
+    const size_t first = count_ * section_.tools.before(tool);
+    const size_t count = counts_[tool.slot];
+    Kind::tell_one(tool, domain, {items_.data() + first, count}, {regions_.data() + first, count});
   }
 
  private:
+  const ChangeSection& section_;
   size_t count_;
-  ToolSet tools_;
-  Scratch<Item> items_;
-  Scratch<Handle> regions_;
+  Scratch<Item> items_{count_ * section_.tools.count()};
+  Scratch<Handle> regions_{count_ * section_.tools.count()};
   uint32_t counts_[PLAT_MSTX_TOOLS_MAX] = {};  // by slot
 };
 

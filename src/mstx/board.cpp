@@ -12,8 +12,7 @@
 
 #include "base/errno_kept.h"
 #include "base/unsignalled.h"
-#include "mstx/log.h"
-#include "mstx/tools.h"
+#include "mstx/broker.h"
 
 namespace plat::mstx {
 
@@ -68,7 +67,7 @@ std::string recorder_path() {
   return path.substr(0, path.rfind('/') + 1) + "libplat_inspect.so";
 }
 
-int attach_recorder(Tools& tools) {
+int attach_recorder() {
   // Another process may be writing.
   const std::string trace(g_board.trace, strnlen(g_board.trace, sizeof g_board.trace - 1));
   const std::string stacks(g_board.stacks, strnlen(g_board.stacks, sizeof g_board.stacks - 1));
@@ -80,8 +79,9 @@ int attach_recorder(Tools& tools) {
   if (prepare == nullptr) return PLAT_MSTX_NO_SYMBOL;
   if (prepare(trace.c_str(), stacks.c_str()) != 0)
     return PLAT_MSTX_ATTACHED;  // it records already, since the beginning
-  const int result = attach_library(tools, library, path.c_str(), &g_recorder);
-  if (result != PLAT_MSTX_OK) g_recorder = 0;
+  platMstxToolId_t id = 0;      // given to a tool, too, that cannot be let in for want of memory
+  const int result = attach_library(library, path.c_str(), &id);
+  if (result == PLAT_MSTX_OK) g_recorder = id;
   return result;
 }
 
@@ -111,18 +111,19 @@ void reopen_board() {
   open_board();
 }
 
-void answer_board(Tools& tools) {
+void answer_board() {
   if (this_thread().inside() || this_thread().controlling != 0) return;
   Asked asked = g_board.asked.load(std::memory_order_acquire);
   if (asked == Asked::Nothing || asked == Asked::BeingAnswered) return;
   const ErrnoKept kept;
   if (asked == Asked::Recording && (++this_thread().calls % kCallsPerLook != 0 || asker_lives())) return;
   if (!g_board.asked.compare_exchange_strong(asked, Asked::BeingAnswered)) return;
+  Tools& tools = Broker::get().tools;
   int result = PLAT_MSTX_INVALID;
   // Only one can have the lock: who asks for a recorder while there is one comes after an asker that died.
   if (g_recorder != 0) result = tools.detach(g_recorder);
   g_recorder = 0;
-  if (asked == Asked::Attach) result = guarded([&] { return attach_recorder(tools); });
+  if (asked == Asked::Attach) result = guarded(attach_recorder);
   tools.settle();
   g_board.answer.store(result);
   g_board.asked.store(g_recorder != 0 ? Asked::Recording : Asked::Nothing, std::memory_order_release);

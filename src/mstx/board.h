@@ -22,7 +22,6 @@ namespace plat::mstx {
 inline constexpr uint64_t kBoardMagic = 0x6472616f'42544c50;  // "PLTBoard"
 inline constexpr uint32_t kBoardVersion = 2;
 inline constexpr char kBoardFile[] = "plat-mstx-board";
-inline constexpr size_t kBoardPath = 2048;
 inline constexpr uint64_t kAskerByte = 0;      // locked by who asks
 inline constexpr uint32_t kCallsPerLook = 64;  // of a thread, before it looks again whether the asker lives
 
@@ -30,14 +29,14 @@ inline constexpr uint32_t kCallsPerLook = 64;  // of a thread, before it looks a
 enum class Asked : uint32_t { Nothing, Attach, Detach, BeingAnswered, Recording };
 
 struct BoardFields {
-  // Read by every call before anything else, here and in images: a call with no tool is a load and a branch.
-  // 0 unless nobody listens; then 1, and 2 once something was registered that nobody heard of.
+  // Read by every call before anything else, here and in images. 0 unless nobody listens; then 1, and 2 once
+  // something was registered that nobody heard of.
   std::atomic<int> quiet;
   std::atomic<Asked> asked;
   std::atomic<int> answer;  // platMstxResult of the last request
   uint32_t version;
   uint64_t magic;  // last of what says that this is a board
-  char trace[kBoardPath];
+  char trace[2048];
   char stacks[16];
 };
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -58,8 +57,7 @@ void open_board();
 // In a forked child: a board of its own in place of the parent's.
 void reopen_board();
 
-class Tools;
 // Does what the board asks for, unless another thread is at it or this one is inside a tool.
-void answer_board(Tools& tools);
+void answer_board();
 
 }  // namespace plat::mstx

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The broker: between the program that calls and the tools that listen.
 //
-// The exported calls stand in calls_*.cpp. Each asks first whether anybody is there. Then it either reads
-// (marks and ranges: ReadSection) or changes what lives (everything else: ChangeSection). Tools are called
-// without the registry lock, each at most once on a thread's stack, in the order in which they came.
+// An exported call asks first whether anybody is there. Then it either reads (marks and ranges: ReadSection)
+// or changes what lives (ChangeSection). Tools are called without the registry lock, in the order in which
+// they came.
 #pragma once
+
+#include <pthread.h>
 
 #include <bit>
 #include <mutex>
@@ -32,22 +34,26 @@ struct Broker {
   Registry registry;
   Ranges ranges;
 
-  // Notes what a tool calls a domain, heap or region.
-  template <class Table>
-  void note(Table& table, Handle thing, const Tool& tool, void* name) {
-    const std::lock_guard lock(registry_lock);
-    if (auto* record = table.known(thing)) record->names.set(tool, name);
-  }
-
  private:
-  Broker();
+  // The registry must not be torn in the child, so forking waits for it.
+  Broker() {
+    pthread_atfork([] { get().registry_lock.lock(); }, [] { get().registry_lock.unlock(); },
+                   [] {
+                     reopen_board();
+                     get().tools.only_this_thread();
+                     get().ranges.only_this_thread();
+                     get().registry_lock.unlock();
+                   });
+  }
 };
 
-inline bool nobody_listens() {
+// Always inline, and what is done otherwise is not (in_change_section): so that a call to which nobody
+// listens is a load, a branch and a return.
+[[gnu::always_inline]] inline bool nobody_listens() {
   if (g_board.quiet.load(std::memory_order_acquire) != 0) [[likely]]
     return true;
   if (g_board.asked.load(std::memory_order_relaxed) != Asked::Nothing) [[unlikely]]
-    answer_board(Broker::get().tools);
+    answer_board();
   return g_mode.load(std::memory_order_acquire) != Mode::Busy && !Broker::get().tools.start();
 }
 
@@ -110,7 +116,13 @@ class ReadSection {
 class ChangeSection {
  public:
   explicit ChangeSection(const char* call) : call_(call) {}
-  ~ChangeSection();  // sends the notices
+  ~ChangeSection() {
+    if (lock.owns_lock()) lock.unlock();
+    for (const platMstxNotice_t& notice : notices_)
+      for (const Tool& tool : tools)
+        tell<ToolCall<kExt, PLAT_MSTX_FUNC_NOTICE, platMstxNoticeFunc>>(tool, &notice);
+    this_thread().changing.leave();
+  }
 
   Broker& broker = Broker::get();
   Registry& registry = broker.registry;
@@ -120,22 +132,42 @@ class ChangeSection {
   bool dialect = false;  // of its client
 
   // Whether a memory call has anybody to go to.
-  bool memory_matters() const;
+  bool memory_matters() const {
+    if (broker.tools.remembers()) return true;
+    for (const Tool& tool : tools)
+      if (tool.hears_memory()) return true;
+    return false;
+  }
   // Takes the registry lock, and finds the domain. False, and a notice, if the handle was never given.
-  bool open(mstxDomainHandle_t client_domain);
-  // The heap that a handle stands for, gone or not; none, and a notice, if it was never given. Under the
-  // lock.
-  Handle heap_of(mstxMemHeapHandle_t heap);
+  bool open(mstxDomainHandle_t client_domain) {
+    lock.lock();
+    if (client_domain == nullptr) return true;
+    // One that was destroyed still says which is meant; the tools may have something to say about it.
+    domain = from_client(client_domain);
+    const Domain* const record = registry.domains.known(domain);
+    if (record == nullptr)
+      notice(PLAT_MSTX_NOTICE_UNKNOWN_DOMAIN, client_domain);
+    else
+      dialect = record->dialect;
+    return record != nullptr;
+  }
+  // The heap that a handle stands for, gone or not; a notice if it does not live. Under the lock.
+  Handle heap_of(mstxMemHeapHandle_t heap) {
+    const Handle handle = from_client(heap);
+    if (registry.heaps.live(handle) == nullptr) notice(PLAT_MSTX_NOTICE_UNKNOWN_HEAP, heap);
+    return registry.heaps.known(handle) != nullptr ? handle : Handle{};
+  }
   // Says by a notice that a pointer is not there that must be.
   bool has(bool pointers) {
     if (!pointers) notice(PLAT_MSTX_NOTICE_NULL_ARGUMENT);
     return pointers;
   }
-  // Whether memory is described in the one way that is known here; a notice if not.
-  bool is_linear(const mstxMemType& type) {
-    if (value_of(type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS) return true;
+  // What describes memory in the one way that is known here; nullptr, and a notice, if it is another.
+  const mstxMemVirtualRangeDesc_t* ranges(const mstxMemType& type, const void* described) {
+    if (value_of(type) == MSTX_MEM_TYPE_VIRTUAL_ADDRESS)
+      return static_cast<const mstxMemVirtualRangeDesc_t*>(described);
     notice(PLAT_MSTX_NOTICE_MEM_TYPE, uint64_t{value_of(type)});
-    return false;
+    return nullptr;
   }
   // To be told, at the end of the call, to the tools that want to know.
   template <class Value = uint64_t>
@@ -149,23 +181,12 @@ class ChangeSection {
     lock.unlock();
     for (const Tool& tool : tools) tell_one(tool, domain_for(tool, domain));
   }
-  // Offers a new thing to the tools, and says whether the client gets a handle: when a tool took it, or when
-  // nobody was asked and the broker remembers. Where every tool that was asked said NULL the client gets
-  // NULL, as it would have from that tool alone. offer(tool) is its name for the thing, nothing if it was not
-  // asked.
-  template <class Offer>
-  bool is_wanted(Offer&& offer) {
-    lock.unlock();
-    bool asked = false;
-    bool taken = false;
-    for (const Tool& tool : tools) {
-      const ToolsName answer = offer(tool);
-      asked = asked || answer;
-      taken = taken || answer.value_or(nullptr) != nullptr;
-    }
-    const bool remembers = broker.tools.remembers();
-    if (!asked && !remembers) broker.tools.miss();
-    return taken || (!asked && remembers);
+  // Whether anybody knows of what is new: a tool that was asked, or the broker, which remembers. If nobody
+  // does, a later tool has missed it.
+  bool is_known(bool asked) {
+    const bool known = asked || broker.tools.remembers();
+    if (!known) broker.tools.miss();
+    return known;
   }
 
  private:
@@ -173,8 +194,7 @@ class ChangeSection {
   std::vector<platMstxNotice_t> notices_;
 };
 
-// Not inline, and `call` has copies of the arguments: so that a call to which nobody listens is a load, a
-// branch and a return.
+// `call` has copies of the arguments, so that they need no place in memory where nobody listens.
 template <class Do>
 [[gnu::noinline]] auto in_change_section(const char* name, const Do& call) {
   return guarded([&] {
@@ -209,7 +229,5 @@ auto change_memory(const char* name, mstxDomainHandle_t domain, const Do& call) 
 ToolsName tell_domain(const Tool& tool, const char* name, Handle domain);
 void tell_heap(const Tool& tool, Handle heap);
 size_t tell_regions(const Tool& tool, std::span<const Handle> regions);
-// Tells a newcomer what was there before it. The gate is closed.
-void tell_everything(const Tool& tool);
 
 }  // namespace plat::mstx

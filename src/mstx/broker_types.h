@@ -14,6 +14,8 @@
 #include "mstx/ms_tools_ext.h"
 #include "plat/mstx_ext.h"
 
+extern "C" MSTX_DECLSPEC int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);  // see api.cpp
+
 namespace plat::mstx {
 
 // An enumeration that a client filled in, or did not: it may hold anything, which the language does not allow

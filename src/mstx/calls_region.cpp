@@ -54,7 +54,7 @@ struct RegionSizes : BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegi
                                &platMstxMemRegionsResizeBatch_t::regionSizeArray,
                                ToolCall<kExt, PLAT_MSTX_FUNC_REGIONS_RESIZE, platMstxRegionsResizeFunc>> {
   static void change(Registry& registry, Handle region, const Item& item) {
-    registry.regions.live(region)->range.size = item.size;
+    if (auto& range = registry.regions.live(region)->range) range->size = item.size;
   }
   // To a tool without the extension the region is gone, and another is there.
   static void tell_one(const Tool& tool, mstxDomainHandle_t domain, std::span<const Item> items,
@@ -67,24 +67,24 @@ struct RegionSizes : BatchKind<platMstxMemRegionsResizeBatch_t, &platMstxMemRegi
   }
 };
 
-Meaning meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& section) {
+// The region that a client's reference means.
+Handle meaning_of(const mstxMemRegionRef_t& ref, size_t index, ChangeSection& section) {
   const auto& regions = section.registry.regions;
   const uint32_t type = value_of(ref.refType);
   if (type == MSTX_MEM_REGION_REF_TYPE_POINTER) {
     const Handle region = section.registry.region_at(section.domain, ref.pointer);
     if (!region) section.notice(PLAT_MSTX_NOTICE_NO_REGION_AT, ref.pointer, index);
-    return {regions.live(region), region, true};
+    return region;
   }
   if (type != MSTX_MEM_REGION_REF_TYPE_HANDLE) {
     section.notice(PLAT_MSTX_NOTICE_REF_TYPE, uint64_t{type}, index);
     return {};
   }
   const Handle handle = from_client(ref.handle);
-  const Region* const region = regions.known(handle);
-  if (regions.is_live(handle)) return {region, handle};
-  section.notice(region == nullptr ? PLAT_MSTX_NOTICE_UNKNOWN_REGION : PLAT_MSTX_NOTICE_GONE_REGION,
-                 ref.handle, index);
-  return {region, {}};
+  if (regions.is_live(handle)) return handle;
+  const bool gone = regions.known(handle) != nullptr;
+  section.notice(gone ? PLAT_MSTX_NOTICE_GONE_REGION : PLAT_MSTX_NOTICE_UNKNOWN_REGION, ref.handle, index);
+  return handle;
 }
 
 // The way of every batch that refers to regions, from the client to the tools.
@@ -93,19 +93,19 @@ int change_regions(const char* call, mstxDomainHandle_t domain, const typename K
   return change_memory(call, domain, [=](ChangeSection& section) -> int {
     const auto items = Kind::items_of(batch);
     if (!section.has(items.data() != nullptr)) return PLAT_MSTX_INVALID;
-    BatchPerTool<Kind> told(items.size(), section.tools);
+    BatchPerTool<Kind> told(section, items.size());
     bool all = true;
     for (size_t index = 0; index < items.size(); ++index) {
       auto item = items[index];
       if constexpr (requires { item.name; }) item.name = text_or_empty(item.name);
-      const Meaning meaning = meaning_of(Kind::ref(item), index, section);
-      told.add(item, meaning);
-      if (meaning.live) Kind::change(section.registry, meaning.live, item);
-      all = all && meaning.live;
+      const Handle region = meaning_of(Kind::ref(item), index, section);
+      told.add(item, region);
+      const bool lives = section.registry.regions.is_live(region);
+      if (lives) Kind::change(section.registry, region, item);
+      all = all && lives;
     }
-    section.tell_each([&](const Tool& tool, mstxDomainHandle_t its_domain) {
-      Kind::tell_one(tool, its_domain, told.items(tool), told.regions(tool));
-    });
+    section.tell_each(
+        [&](const Tool& tool, mstxDomainHandle_t its_domain) { told.tell_one(tool, its_domain); });
     return all ? PLAT_MSTX_OK : PLAT_MSTX_INVALID;
   });
 }
@@ -120,13 +120,13 @@ size_t tell_regions(const Tool& tool, std::span<const Handle> regions) {
   const Region* first = nullptr;
   for (const Handle handle : regions.first(std::min(regions.size(), kBatch))) {
     const Region* const region = live.live(handle);
-    if (region == nullptr || !region->described) break;
+    if (region == nullptr || !region->range) break;
     if (first == nullptr) first = region;
     // Those of one domain and one heap, all with a handle or all without.
     if (region->domain != first->domain || region->heap != first->heap ||
         region->by_handle != first->by_handle)
       break;
-    ranges.push_back(region->range);
+    ranges.push_back(*region->range);
   }
   if (first == nullptr) return 1;  // it went meanwhile, or cannot be told
   const Handle domain = first->domain;
@@ -196,7 +196,7 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
                                        nullptr};
     if (!section.dialect) told = *desc;
     const Handle heap = told.heap != nullptr ? section.heap_of(told.heap) : Handle{};
-    const bool described = section.is_linear(told.regionType);
+    const auto* const ranges = section.ranges(told.regionType, told.regionDescArray);
     mstxMemRegionHandle_t* const out = told.regionHandleArrayOut;
     Scratch<Handle> handles(count);
     Scratch<bool> taken(count);
@@ -207,10 +207,8 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
     };
     try {
       for (size_t i = 0; i < count; ++i) {
-        Region region{section.domain, heap};
-        region.described = described;
-        region.by_handle = out != nullptr;
-        if (described) region.range = static_cast<const mstxMemVirtualRangeDesc_t*>(desc->regionDescArray)[i];
+        Region region{.domain = section.domain, .heap = heap, .by_handle = out != nullptr};
+        if (ranges != nullptr) region.range = ranges[i];
         handles[i] = section.registry.add_region(std::move(region));
       }
     } catch (const std::bad_alloc&) {
@@ -225,12 +223,11 @@ void mstxMemRegionsRegister(mstxDomainHandle_t domain, mstxMemRegionsRegisterBat
       asked = register_at(tool, section.domain, heap, told, handles.data()) || asked;
       for (size_t r = 0; out != nullptr && r < count; ++r) taken[r] = taken[r] || names[r] != nullptr;
     }
-    const bool remembers = section.broker.tools.remembers();
-    if (!asked && !remembers) {
-      section.broker.tools.miss();
+    if (!section.is_known(asked)) {
       section.lock.lock();
       return drop_all();
     }
+    const bool remembers = section.broker.tools.remembers();
     for (size_t r = 0; out != nullptr && r < count; ++r)
       out[r] = taken[r] || remembers ? to_client<mstxMemRegionHandle_t>(handles[r]) : nullptr;
   });

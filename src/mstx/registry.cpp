@@ -60,7 +60,7 @@ Handle Registry::news_heap(Handle domain, const mstxMemVirtualRangeDesc_t& range
   if (Heap* heap = heaps.live(known); heap != nullptr && heap->domain == domain)
     heap->range = range;
   else
-    known = add(heaps, Heap{domain, range, 0, true});
+    known = add(heaps, Heap{domain, range});
   return known;
 }
 
@@ -82,7 +82,7 @@ void Registry::take_out(Handle& newest, const Region& region, Region::Links Regi
 Handle Registry::add_region(Region region) {
   Heap* const heap = heaps.live(region.heap);
   if (heap == nullptr) region.heap = {};
-  Handle* const newest = region.described ? &newest_at_[{region.domain, region.range.ptr}] : nullptr;
+  Handle* const newest = region.range ? &newest_at_[{region.domain, region.range->ptr}] : nullptr;
   const Handle handle = add(regions, std::move(region));
   if (heap != nullptr) put_first(heap->first_region, handle, &Region::in_heap);
   if (newest != nullptr) put_first(*newest, handle, &Region::at_start);
@@ -93,8 +93,8 @@ void Registry::drop_region(Handle handle) {
   Region* const region = regions.live(handle);
   if (region == nullptr) return;
   if (Heap* heap = heaps.live(region->heap)) take_out(heap->first_region, *region, &Region::in_heap);
-  if (region->described) {
-    const auto place = newest_at_.find({region->domain, region->range.ptr});
+  if (region->range) {
+    const auto place = newest_at_.find({region->domain, region->range->ptr});
     take_out(place->second, *region, &Region::at_start);
     if (!place->second) newest_at_.erase(place);
   }

@@ -103,9 +103,9 @@ struct Domain {
 
 struct Heap {
   Handle domain{};  // none: the global domain
-  mstxMemVirtualRangeDesc_t range{};
-  uint32_t usage = 0;      // an mstxMemHeapUsageType, if the client filled it in
-  bool described = false;  // false: of a memory type that is not known here, so it cannot be told again
+  // None: described in a way that is not known here, so it cannot be told again.
+  std::optional<mstxMemVirtualRangeDesc_t> range{};
+  uint32_t usage = 0;  // an mstxMemHeapUsageType, if the client filled it in
   Handle first_region{};
   std::string name{};
   Names names{};
@@ -117,10 +117,9 @@ struct Region {
     Handle older, newer;
   };
   Handle domain{};
-  Handle heap{};  // none: of no heap
-  mstxMemVirtualRangeDesc_t range{};
-  bool described = false;
-  bool by_handle = false;  // the client asked for a handle
+  Handle heap{};                                     // none: of no heap
+  std::optional<mstxMemVirtualRangeDesc_t> range{};  // as of a heap
+  bool by_handle = false;                            // the client asked for a handle
   std::optional<uint32_t> permissions{};
   Links in_heap{};
   Links at_start{};                     // those that start at the same pointer in the same domain
@@ -130,8 +129,7 @@ struct Region {
 
 class Registry {
  public:
-  // What was dropped is known for a while: a handle that is used once too often still finds what it stood
-  // for, so that the mistake can be passed on to those who can name it.
+  // What was dropped is known for a while, so that a handle which is used once too often can be passed on.
   static constexpr core::TableShape kMany{.resting = 256, .generation_bits = kGenerationBits};
   static constexpr core::TableShape kSome{256, kGenerationBits, 256, 4096};
   static constexpr core::TableShape kFew{256, kGenerationBits, 256, 16};
@@ -175,10 +173,8 @@ class Registry {
   };
   struct StartHash {
     size_t operator()(const Start& start) const {
-      // Pointers are aligned: their low bits say little.
-      const auto bits =
-          reinterpret_cast<uint64_t>(start.pointer) + start.domain.index * 0x9e3779b97f4a7c15ull;
-      return (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9ull >> 7;
+      // Low bits say little of a pointer, which does no harm in a table whose size is a prime.
+      return reinterpret_cast<uint64_t>(start.pointer) + start.domain.index * 0x9e3779b97f4a7c15ull;
     }
   };
   void put_first(Handle& newest, Handle region, Region::Links Region::*list);

@@ -12,32 +12,29 @@ namespace {
 
 constexpr struct {
   uint32_t id;
-  uint32_t first;
-  uint32_t count;
-} kModules[] = {{MSTX_API_MODULE_CORE, kCore, MSTX_API_CORE_SIZE},
-                {MSTX_API_MODULE_CORE_DOMAIN, kDomain, MSTX_API_CORE2_SIZE},
-                {MSTX_API_MODULE_CORE_MEM, kMem, MSTX_API_CORE_MEM_SIZE},
-                {PLAT_MSTX_MODULE, kExt, PLAT_MSTX_FUNC_SIZE}};
+  uint32_t size;
+} kModules[kModuleCount] = {{MSTX_API_MODULE_CORE, MSTX_API_CORE_SIZE},
+                            {MSTX_API_MODULE_CORE_DOMAIN, MSTX_API_CORE2_SIZE},
+                            {MSTX_API_MODULE_CORE_MEM, MSTX_API_CORE_MEM_SIZE},
+                            {PLAT_MSTX_MODULE, PLAT_MSTX_FUNC_SIZE}};
 
-// The tables of a tool, one behind the other. Each: NULL, where the functions are stored, the place for a
-// store one past the end, NULL. Written by nobody; not const because a tool gets it as an array that it may
-// write to.
+// The tables of a tool. Not const because a tool gets each as an array that it may write to; nobody does.
 template <uint32_t kSlot>
 constinit auto g_tables = [] {
-  std::array<mstxFuncPointer*, kModulesEnd> tables{};
-  for (const auto& module : kModules)
-    for (uint32_t id = 1; id <= module.count; ++id)
-      tables[module.first + id] = &g_tools[kSlot].functions[module.first + id % module.count];
+  std::array<std::array<mstxFuncPointer*, kRowSize>, kModuleCount> tables{};
+  for (uint32_t module = 0; module < kModuleCount; ++module)
+    for (uint32_t id = 1, size = kModules[module].size; id <= size; ++id)
+      tables[module][id] = &g_tools[kSlot].functions[module][id % size];
   return tables;
 }();
 
 template <uint32_t kSlot>
 int get_table(mstxFuncModule id, mstxFuncTable* out_table, unsigned int* out_size) {
   if (out_table == nullptr || out_size == nullptr) return MSTX_FAIL;
-  for (const auto& module : kModules) {
-    if (module.id != value_of(id)) continue;
-    *out_table = &g_tables<kSlot>[module.first];
-    *out_size = module.count;
+  for (uint32_t module = 0; module < kModuleCount; ++module) {
+    if (kModules[module].id != value_of(id)) continue;
+    *out_table = g_tables<kSlot>[module].data();
+    *out_size = kModules[module].size;
     return MSTX_SUCCESS;
   }
   return MSTX_FAIL;
@@ -50,16 +47,6 @@ mstxGetModuleFuncTableFunc tool_getter(uint32_t slot) {
     return std::array{get_table<kSlot>...}[wanted];
   }
   (slot, std::make_integer_sequence<uint32_t, PLAT_MSTX_TOOLS_MAX>());
-}
-
-void Tool::clear_functions() {
-  for (mstxFuncPointer& function : functions) __atomic_store_n(&function, nullptr, __ATOMIC_RELEASE);
-}
-
-bool Tool::hears_memory() const {
-  for (uint32_t i = kMem + 1; i <= uint32_t{kExt} + PLAT_MSTX_FUNC_MARK_INITIALIZED; ++i)
-    if (i != kExt && __atomic_load_n(&functions[i], __ATOMIC_ACQUIRE) != nullptr) return true;
-  return false;
 }
 
 }  // namespace plat::mstx

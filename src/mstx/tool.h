@@ -13,15 +13,10 @@
 
 namespace plat::mstx {
 
-// Where the functions of each module begin, and the table that leads to them: with room for a store one past
-// the end, and for the NULL behind it. Element 0 is never called: it takes that store (see mstx_types.h).
-enum Module : uint32_t {
-  kCore = 0,
-  kDomain = kCore + MSTX_API_CORE_SIZE + 2,
-  kMem = kDomain + MSTX_API_CORE2_SIZE + 2,
-  kExt = kMem + MSTX_API_CORE_MEM_SIZE + 2,
-  kModulesEnd = kExt + PLAT_MSTX_FUNC_SIZE + 2
-};
+// Each module has a row of functions, and a row that leads to them: with room for a store one past the end,
+// and for the NULL behind it. Element 0 is never called: it takes that store (see mstx_types.h).
+enum Module : uint32_t { kCore, kDomain, kMem, kExt, kModuleCount };
+inline constexpr uint32_t kRowSize = PLAT_MSTX_FUNC_SIZE + 2;
 
 struct Tool {
   uint32_t slot = 0;
@@ -29,11 +24,24 @@ struct Tool {
   mstxInitInjectionFunc init = nullptr;      // nullptr: the slot is free
   void* library = nullptr;                   // what to unload, if it may be unloaded
   std::atomic<bool> gave_range_zero{false};  // it failed to start a range, or counts them from 0
-  mstxFuncPointer functions[kModulesEnd] = {};
+  mstxFuncPointer functions[kModuleCount][kRowSize] = {};
   char name[sizeof(platMstxToolInfo_t::name)] = {};
 
-  void clear_functions();
-  bool hears_memory() const;
+  // nullptr if the tool left it alone.
+  mstxFuncPointer stored(Module module, uint32_t place) const {
+    return __atomic_load_n(&functions[module][place], __ATOMIC_ACQUIRE);
+  }
+  bool hears_memory() const {
+    for (uint32_t place = 1; place < MSTX_API_CORE_MEM_SIZE; ++place)
+      if (stored(kMem, place) != nullptr) return true;
+    for (uint32_t place = 1; place <= PLAT_MSTX_FUNC_MARK_INITIALIZED; ++place)
+      if (stored(kExt, place) != nullptr) return true;
+    return false;
+  }
+  void clear_functions() {
+    for (auto& row : functions)
+      for (mstxFuncPointer& function : row) __atomic_store_n(&function, nullptr, __ATOMIC_RELEASE);
+  }
 };
 
 extern constinit Tool g_tools[PLAT_MSTX_TOOLS_MAX];
@@ -42,10 +50,7 @@ mstxGetModuleFuncTableFunc tool_getter(uint32_t slot);
 // One function that a tool may have: where it stands, and its type.
 template <Module kModule, uint32_t kId, class Function>
 struct ToolCall {
-  // nullptr if the tool left it alone.
-  static Function of(const Tool& tool) {
-    return reinterpret_cast<Function>(__atomic_load_n(&tool.functions[kModule + kId], __ATOMIC_ACQUIRE));
-  }
+  static Function of(const Tool& tool) { return reinterpret_cast<Function>(tool.stored(kModule, kId)); }
 };
 
 using GetToolId = ToolCall<kCore, MSTX_API_CORE_GET_TOOL_ID, mstxGetToolIdFunc>;

@@ -36,7 +36,7 @@ bool Tools::start() {
     const Control control(*this);
     thread.starting = true;
     if (is_on("PLAT_MSTX_REMEMBER")) remember_.store(true);
-    guarded([&] { attach_found_tools(*this); });
+    guarded(attach_found_tools);
     open_board();
     thread.starting = false;
     set_mode();
@@ -101,7 +101,6 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
 
   // It stores its functions where nobody looks yet, so it may take its time, and call mstx.
   if (init(tool_getter(tool->slot)) != MSTX_SUCCESS) {
-    tool->clear_functions();
     tool->init = nullptr;
     return PLAT_MSTX_TOOL_REFUSED;
   }
@@ -121,6 +120,33 @@ int Tools::attach(mstxInitInjectionFunc init, const char* name, void* library, p
   }
   set_mode();
   return PLAT_MSTX_OK;
+}
+
+void Tools::tell_everything(const Tool& tool) const {
+  std::vector<std::pair<Handle, std::string>> domains;
+  std::vector<Handle> heaps, regions;
+  {
+    const std::lock_guard lock(Broker::get().registry_lock);
+    const Registry& registry = Broker::get().registry;
+    registry.domains.for_each_live(
+        [&](Handle handle, const Domain& domain) { domains.emplace_back(handle, *domain.name); });
+    registry.heaps.for_each_live([&](Handle handle, const Heap& heap) {
+      if (heap.range) heaps.push_back(handle);
+      const std::vector<Handle> newest_first = registry.regions_of(handle);
+      regions.insert(regions.end(), newest_first.rbegin(), newest_first.rend());
+    });
+    registry.regions.for_each_live([&](Handle handle, const Region& region) {
+      if (!region.heap) regions.push_back(handle);
+    });
+    std::erase_if(regions, [&](Handle region) { return !registry.regions.live(region)->range; });
+  }
+  const platMstxReplay_t replay{sizeof(replay), missed_.load() ? 0u : 1u, domains.size(), heaps.size(),
+                                regions.size()};
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_BEGIN, platMstxReplayFunc>>(tool, &replay);
+  for (const auto& [handle, name] : domains) tell_domain(tool, name.c_str(), handle);
+  for (const Handle handle : heaps) tell_heap(tool, handle);
+  for (std::span<const Handle> left = regions; !left.empty();) left = left.subspan(tell_regions(tool, left));
+  tell<ToolCall<kExt, PLAT_MSTX_FUNC_REPLAY_END, platMstxReplayFunc>>(tool, &replay);
 }
 
 int Tools::detach(platMstxToolId_t id) {
@@ -150,7 +176,6 @@ int Tools::detach(platMstxToolId_t id) {
 
 void Tools::let_go(Tool& tool) {
   const bool ended = tell<ToolCall<kExt, PLAT_MSTX_FUNC_DETACH, platMstxDetachFunc>>(tool);
-  tool.clear_functions();
   tool.init = nullptr;
   if (ended && tool.library != nullptr) dlclose(tool.library);
 }

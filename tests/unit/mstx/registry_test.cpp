@@ -15,7 +15,6 @@ Region region_at(uint64_t start, Handle heap = {}, Handle domain = {}) {
   region.domain = domain;
   region.heap = heap;
   region.range = {0, at(start), 64};
-  region.described = true;
   return region;
 }
 
@@ -79,7 +78,7 @@ TEST(MstxRegistry, ALimitedNumberOfDomainsLives) {
 TEST(MstxRegistry, ADomainTakesItsHeapsAndRegionsAlong) {
   Registry registry;
   const Handle domain = registry.create_domain("pool");
-  const Handle heap = registry.add_heap(Heap{domain, {}, {}, true, {}});
+  const Handle heap = registry.add_heap(Heap{domain, mstxMemVirtualRangeDesc_t{}});
   registry.add_region(region_at(0x1000, heap, domain));
   registry.add_region(region_at(0x2000, {}, domain));
   const Handle other = registry.add_region(region_at(0x3000));
@@ -140,7 +139,7 @@ TEST(MstxRegistry, HeapNewsOfADeviceReplaceEachOther) {
   const Handle domain = registry.create_domain("ptaCaching");
   const Handle first = registry.news_heap(domain, {0, at(0x1000), 10});
   EXPECT_EQ(registry.news_heap(domain, {0, at(0x2000), 20}), first);
-  EXPECT_EQ(registry.heaps.live(first)->range.size, 20u);
+  EXPECT_EQ(registry.heaps.live(first)->range->size, 20u);
   EXPECT_FALSE(registry.news_heap(domain, {1, at(0x2000), 5}) == first);
   EXPECT_EQ(registry.heaps.size(), 2u);
 }
