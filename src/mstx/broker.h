@@ -131,12 +131,13 @@ class ChangeSection {
   Handle domain;         // what the client's handle means; none for the global one
   bool dialect = false;  // of its client
 
-  // Whether a memory call has anybody to go to.
+  // Whether a memory call has anybody to go to. What lives is kept true: a tool that comes later hears of it.
   bool memory_matters() const {
     if (broker.tools.remembers()) return true;
     for (const Tool& tool : tools)
       if (tool.hears_memory()) return true;
-    return false;
+    const std::lock_guard guard(broker.registry_lock);
+    return registry.heaps.size() + registry.regions.size() != 0;
   }
   // Takes the registry lock, and finds the domain. False, and a notice, if the handle was never given.
   bool open(mstxDomainHandle_t client_domain) {

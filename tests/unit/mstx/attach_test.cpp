@@ -150,6 +150,23 @@ TEST_F(MstxTest, WhatIsRememberedOutlastsTheLastTool) {
   EXPECT_EQ(ToolB::books.regions.size(), 1u);
 }
 
+// Nobody hears of memory any more, but a tool of marks keeps calls coming: what is unregistered then is gone.
+TEST_F(MstxTest, WhatGoesWhileOnlyMarksAreHeardIsNotToldToTheNext) {
+  const auto id = attach<ToolB>();
+  const auto heap = add_heap(nullptr, 0x1000, 0x1000);
+  const auto gone = add_region(nullptr, heap, 0x1000, 64);
+  add_region(nullptr, heap, 0x1040, 64);
+  ToolA::habits.only_marks = true;
+  attach<ToolA>();
+  ASSERT_EQ(platMstxDetach(id), PLAT_MSTX_OK);
+  ASSERT_EQ(platMstxRemember(0), PLAT_MSTX_OK);
+  drop_region(nullptr, by_handle(gone));
+  ToolB::reset();
+  attach<ToolB>();
+  EXPECT_EQ(ToolB::books.heaps.size(), 1u);
+  EXPECT_EQ(ToolB::books.regions.size(), 1u);
+}
+
 // In a process of its own: what was missed once is missed for good. Whether the second tool was told that it
 // knows all.
 template <class Before>
