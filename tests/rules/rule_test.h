@@ -57,6 +57,7 @@ void expect_ok(aclError code, const char* expression, const char* file, int line
 // For a rule that is broken otherwise than by a call.
 void broken_without_a_call();
 
+// A number as an address.
 inline void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace plat::rule_test
