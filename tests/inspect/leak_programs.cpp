@@ -81,16 +81,6 @@ void add_leak_programs(Programs& all) {
     MUST(aclrtUnmapMem(address));
     MUST(aclrtReleaseMemAddress(address));
   };
-  all["physical_freed"] = [] {
-    Device device;
-    void* address = nullptr;
-    aclrtDrvMemHandle const handle = physical();
-    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
-    MUST(aclrtMapMem(address, 2 * kMiB, 0, handle, 0));
-    MUST(aclrtUnmapMem(address));
-    MUST(aclrtFreePhysical(handle));
-    MUST(aclrtReleaseMemAddress(address));
-  };
   all["leak_retained"] = [] {
     Device device;
     Mapped mapped(1);
@@ -98,7 +88,7 @@ void add_leak_programs(Programs& all) {
     MUST(PLANTED(aclrtMemRetainAllocationHandle(mapped.address, &again)));
     mapped.release();
   };
-  all["retained_freed_twice"] = [] {
+  all["retained_and_freed"] = [] {
     Device device;
     void* address = nullptr;
     aclrtDrvMemHandle const handle = physical();

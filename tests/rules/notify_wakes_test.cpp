@@ -119,7 +119,7 @@ TEST(NotifyWakes, AThreadIsToldByItsOwnProcess) {
         begun = gettid();
         EXPECT_OK(aclrtSynchronizeStream(stream));
       });
-      // Every tenth time it surely listens already; otherwise it comes before, meanwhile or after.
+      // Every tenth time it sleeps in the call before; otherwise the two come as they come.
       while (turn % 10 == 0 && (begun == 0 || test::state_of(getpid(), begun) != 'S'))
         std::this_thread::yield();
       EXPECT_OK(aclrtRecordNotify(notify, nullptr));
