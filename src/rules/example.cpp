@@ -193,6 +193,12 @@ bool uses(std::string_view text, std::string_view name) {
   return false;
 }
 
+// Whether a text passes a helper on by its name: what it had declared itself it would have named before.
+bool passes_on(std::string_view text, const std::string& name) {
+  const size_t at = text.find("(" + name + ")");
+  return at != std::string_view::npos && find_word(text, name) == at + 1;
+}
+
 // What the helpers that an example uses are for, where a comment stands above them.
 void add_words(std::vector<Examples::Word>& words, const std::string& text, const SourceText* own,
                std::span<const SourceText> sources) {
@@ -201,7 +207,7 @@ void add_words(std::vector<Examples::Word>& words, const std::string& text, cons
       const std::string name = defined_name(line);
       if (name.empty()) continue;
       const bool is_function = line.find(name + "(") != std::string::npos;
-      if (!uses(text, is_function ? name + "(" : name)) continue;
+      if (!uses(text, is_function ? name + "(" : name) && !(is_function && passes_on(text, name))) continue;
       const auto definition = find_definition(source->text, name);
       const bool is_known =
           std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });

@@ -21,7 +21,7 @@ uint64_t bits_of(aclrtEvent event) {
   for (size_t i = sizeof bits; i < sizeof handle; ++i) EXPECT_EQ(handle.reserved[i], 0);
   return bits;
 }
-// aclrtIpcOpenEventHandle of such a number.
+// aclrtIpcOpenEventHandle of the handle of an event that is a number.
 aclError open_event(uint64_t bits, aclrtEvent* event) {
   aclrtIpcEventHandle handle{};
   std::memcpy(handle.reserved, &bits, sizeof bits);

@@ -376,6 +376,7 @@ RULE_BROKEN(HostTouch) {
     static_cast<volatile char*>(m.va)[0] = 1;
   });
   EXPECT_FALSE(toucher.join());
+
   broken_without_a_call();
 }
 RULE_KEPT(HostTouch, {"PLAT_HOST_ACCESS", "allow"}) {

@@ -15,13 +15,13 @@
 namespace plat::rule_test {
 namespace {
 
-// Of this process.
+// aclrtSnapShotProcessLock of this process.
 aclError lock() { return aclrtSnapShotProcessLock(getpid(), nullptr); }
-// Of this process.
+// aclrtSnapShotProcessUnlock of this process.
 aclError unlock() { return aclrtSnapShotProcessUnlock(getpid(), nullptr); }
-// Of this process.
+// aclrtSnapShotProcessBackup of this process.
 aclError back_up() { return aclrtSnapShotProcessBackup(getpid(), nullptr); }
-// Of this process.
+// aclrtSnapShotProcessRestore of this process.
 aclError restore() { return aclrtSnapShotProcessRestore(getpid(), nullptr); }
 
 // Whether all bytes of device memory are `value`.
