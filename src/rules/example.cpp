@@ -60,25 +60,47 @@ std::string spelt_out(const Found& test) {
   return text.append(test.settings);
 }
 
-// {"PLAT_PRODUCT", "950"} -> PLAT_PRODUCT=950
-std::vector<std::string> settings_of(const Found& test) {
-  const std::string text = spelt_out(test);
+std::vector<std::string> quoted_in(const std::string& text) {
   std::vector<std::string> words;
-  for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at)) {
-    const size_t end = text.find('"', at + 1);
+  for (size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at)) {
+    const size_t end = std::min(text.find('"', at + 1), text.size());
     words.emplace_back(text.substr(at + 1, end - at - 1));
     at = end + 1;
   }
+  return words;
+}
+
+// {"PLAT_PRODUCT", "950"} -> PLAT_PRODUCT=950
+std::vector<std::string> settings_of(const Found& test) {
+  const std::vector<std::string> words = quoted_in(spelt_out(test));
   std::vector<std::string> settings;
   for (size_t i = 0; i + 1 < words.size(); i += 2)
     if (words[i] != "PLAT_NODE") settings.push_back(words[i] + "=" + words[i + 1]);  // the test's own machine
   return settings;
 }
 
-bool is_public_call(const std::string& name) { return name.starts_with("acl") || name.starts_with("hi_"); }
+bool is_public_call(const std::string& name) {
+  for (const char* prefix : {"acl", "hi_", "mstx", "platMstx"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// The file of a test, and the headers that it sees, each behind the one that names it.
+std::vector<const SourceText*> seen_by(const SourceText* own, std::span<const SourceText> sources) {
+  std::vector<const SourceText*> seen;
+  if (own != nullptr) seen.push_back(own);
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (const SourceText& source : sources) {
+      const std::string include = std::string("#include \"") + source.name + "\"";
+      if (std::string_view(seen[i]->text).find(include) != std::string_view::npos &&
+          std::find(seen.begin(), seen.end(), &source) == seen.end())
+        seen.push_back(&source);
+    }
+  return seen;
 }
 
 // What an expression calls, through helpers of the test and of its file.
@@ -95,6 +117,27 @@ void add_calls(std::vector<std::string>& calls, std::string_view expression, con
       if (is_public_call(inner)) add_once(calls, inner);
   }
 }
+
+// The same through all helpers, those of the headers too, and the helpers that they use.
+struct FarCalls {
+  std::span<const SourceText> sources;
+  const Found& test;
+  std::vector<std::string> calls, followed;
+
+  void add(std::string_view expression) {
+    for (const std::string& name : called_names(expression)) {
+      if (is_public_call(name)) {
+        add_once(calls, name);
+        continue;
+      }
+      if (std::find(followed.begin(), followed.end(), name) != followed.end()) continue;
+      followed.push_back(name);
+      if (const auto local = find_definition(test.body, name)) add(local->body);
+      for (const SourceText* source : seen_by(test.source, sources))
+        if (const auto helper = find_definition(source->text, name)) add(helper->body);
+    }
+  }
+};
 
 constexpr std::string_view kBreaks = "EXPECT_BREAKS";
 
@@ -123,24 +166,49 @@ std::vector<std::string> breaking_calls(const Found& test) {
   return calls;
 }
 
-bool is_header(const SourceText& source) { return std::string_view(source.name).ends_with(".h"); }
+// What a planted program marks as its mistake, of each of these programs.
+std::vector<std::string> planted_calls(std::span<const SourceText> sources,
+                                       const std::vector<Found>& programs) {
+  constexpr std::string_view kPlanted = "PLANTED";
+  std::vector<std::string> calls;
+  for (const Found& program : programs) {
+    FarCalls far{sources, program, {}, {}};
+    for (size_t at = find_word(program.body, kPlanted); at != std::string_view::npos;
+         at = find_word(program.body, kPlanted, at + 1)) {
+      const size_t open = at + kPlanted.size();
+      far.add(program.body.substr(open, closing(program.body, open) - open));
+    }
+    for (const std::string& call : far.calls) add_once(calls, call);
+  }
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
 
-std::string_view folder_of(const SourceText& source) {
-  const std::string_view name = source.name;
-  return name.substr(0, name.find('/'));
+// Whether a text uses a helper by this name: not a member that is called so, nor one of another type.
+bool uses(std::string_view text, std::string_view name) {
+  for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    if (!before.ends_with('.') && !before.ends_with("->") && !before.ends_with("::")) return true;
+  }
+  return false;
+}
+
+// Whether a text passes a helper on by its name: what it had declared itself it would have named before.
+bool passes_on(std::string_view text, const std::string& name) {
+  const size_t at = text.find("(" + name + ")");
+  return at != std::string_view::npos && find_word(text, name) == at + 1;
 }
 
 // What the helpers that an example uses are for, where a comment stands above them.
 void add_words(std::vector<Examples::Word>& words, const std::string& text, const SourceText* own,
                std::span<const SourceText> sources) {
-  for (const SourceText& source : sources) {
-    const bool is_shared = own != nullptr && is_header(source) && folder_of(source) == folder_of(*own);
-    if (&source != own && !is_shared) continue;
-    for (const std::string& line : lines_of(source.text)) {
+  for (const SourceText* source : seen_by(own, sources)) {
+    for (const std::string& line : lines_of(source->text)) {
       const std::string name = defined_name(line);
-      const std::string used = line.starts_with("struct ") ? name : name + "(";
-      if (name.empty() || find_word(text, used) == std::string_view::npos) continue;
-      const auto definition = find_definition(source.text, name);
+      if (name.empty()) continue;
+      const bool is_function = line.find(name + "(") != std::string::npos;
+      if (!uses(text, is_function ? name + "(" : name) && !(is_function && passes_on(text, name))) continue;
+      const auto definition = find_definition(source->text, name);
       const bool is_known =
           std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });
       if (definition && !definition->comment.empty() && !is_known)
@@ -149,34 +217,9 @@ void add_words(std::vector<Examples::Word>& words, const std::string& text, cons
   }
 }
 
-// Programs that tests/inspect/expected.py names for a rule: "program": ["RULE"], in a line, or "RULE":
-// "program",
-struct Programs {
-  std::vector<std::string> break_it_alone, break_it, keep_it;
-};
-Programs programs_for(std::span<const SourceText> sources, const Rule& rule) {
-  const std::string quoted = std::string("\"") + rule.name + "\"";
-  Programs programs;
-  for (const SourceText& source : sources) {
-    if (!std::string_view(source.name).ends_with(".py")) continue;
-    for (const std::string& line : lines_of(source.text)) {
-      const size_t colon = line.find("\": ");
-      if (colon == std::string::npos) continue;
-      const std::string key(trim(line.substr(0, colon + 1)));
-      const std::string value = line.substr(colon + 3);
-      if (value == "[" + quoted + "],") programs.break_it_alone.push_back(key.substr(1, key.size() - 2));
-      if (value.starts_with("[") && value.find(quoted) != std::string::npos)
-        programs.break_it.push_back(key.substr(1, key.size() - 2));
-      if (key == quoted) programs.keep_it.push_back(value.substr(1, value.size() - 3));
-    }
-  }
-  return programs;
-}
-
 // all["program"] = [] { body };
-Found find_program(std::span<const SourceText> sources, const std::string& name) {
-  if (name.empty()) return {};
-  const std::string head = "all[\"" + name + "\"] = [] {";
+Found find_program(std::span<const SourceText> sources, std::string_view name) {
+  const std::string head = "all[\"" + std::string(name) + "\"] = [] {";
   for (const SourceText& source : sources) {
     const std::string_view text = source.text;
     const size_t at = text.find(head);
@@ -187,14 +230,36 @@ Found find_program(std::span<const SourceText> sources, const std::string& name)
   return {};
 }
 
-Found shortest_program(std::span<const SourceText> sources, const std::vector<std::string>& names) {
-  Found shortest;
-  for (const std::string& name : names) {
-    const Found found = find_program(sources, name);
-    if (found.source != nullptr && (shortest.source == nullptr || found.body.size() < shortest.body.size()))
-      shortest = found;
+// Programs that tests/inspect/expected.py names for a finding, each in a line: those that break it and
+// nothing else, "program": ["RULE"], and the two that are shown, "RULE": ("program", "program"),
+struct Programs {
+  std::vector<Found> break_it;
+  Found wrong, right;
+};
+Programs programs_for(std::span<const SourceText> sources, const Rule& rule) {
+  Programs programs;
+  for (const SourceText& source : sources) {
+    if (!std::string_view(source.name).ends_with(".py")) continue;
+    for (const std::string& line : lines_of(source.text)) {
+      const std::vector<std::string> quoted = quoted_in(line);
+      const size_t colon = line.find("\": ");
+      if (colon == std::string::npos) continue;
+      const std::string_view value = std::string_view(line).substr(colon + 3);
+      if (value.starts_with("[") && quoted.size() > 1 &&
+          std::all_of(quoted.begin() + 1, quoted.end(), [&](const auto& name) { return name == rule.name; }))
+        programs.break_it.push_back(find_program(sources, quoted[0]));
+      if (value.starts_with("(") && quoted.size() == 3 && quoted[0] == rule.name) {
+        programs.wrong = find_program(sources, quoted[1]);
+        programs.right = find_program(sources, quoted[2]);
+      }
+    }
   }
-  return shortest;
+  programs.break_it.push_back(programs.wrong);  // also if it breaks others with it
+  return programs;
+}
+
+Found test_that_keeps(std::span<const SourceText> sources, const Rule& rule) {
+  return find_test(sources, "RULE_KEPT", rule);
 }
 
 }  // namespace
@@ -204,20 +269,30 @@ Examples examples(const Rule& rule, std::span<const SourceText> sources) {
   Found broken, kept;
   if (rule.is_finding()) {
     const Programs programs = programs_for(sources, rule);
-    broken = shortest_program(sources, programs.break_it_alone);
-    if (broken.source == nullptr) broken = shortest_program(sources, programs.break_it);
-    kept = shortest_program(sources, programs.keep_it);
+    broken = programs.wrong;
+    kept = programs.right;
+    both.wrong.calls = planted_calls(sources, programs.break_it);
   } else {
     broken = through_helper(find_test(sources, "RULE_BROKEN", rule));
-    kept = find_test(sources, "RULE_KEPT", rule);
+    kept = test_that_keeps(sources, rule);
+    both.wrong.calls = breaking_calls(broken);
   }
-  both.wrong = {settings_of(broken), lay_out(broken.body, rule.name), breaking_calls(broken)};
-  both.right = {settings_of(kept), lay_out(kept.body, ""), {}};
+  both.wrong.settings = settings_of(broken);
+  both.wrong.text = lay_out(broken.body, rule.name);
+  both.right.settings = settings_of(kept);
+  both.right.text = lay_out(kept.body, "");
   add_words(both.words, both.wrong.text, broken.source, sources);
   add_words(both.words, both.right.text, kept.source, sources);
   return both;
 }
 
 Examples examples(const Rule& rule) { return examples(rule, test_texts()); }
+
+std::vector<std::string> calls_in_kept(const Rule& rule, std::string_view expression) {
+  const Found kept = test_that_keeps(test_texts(), rule);
+  FarCalls far{test_texts(), kept, {}, {}};
+  far.add(expression);
+  return far.calls;
+}
 
 }  // namespace plat::rules

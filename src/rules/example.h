@@ -3,8 +3,9 @@
 //
 // A test of the rules is RULE_BROKEN(Id, settings) { ... } and RULE_KEPT(Id, settings) { ... } in
 // tests/rules. What is shown of it ends at the first empty line, and of a broken one with the statement that
-// breaks the rule, so that further cases may follow. What plat check finds is shown by the planted programs
-// of tests/inspect. The texts of these files are built in.
+// breaks the rule, so that further cases may follow. What plat check finds is shown by two planted programs
+// of tests/inspect, which expected.py names; PLANTED(call) is the mistake. The texts of these files are built
+// in.
 #pragma once
 
 #include <span>
@@ -19,7 +20,7 @@ namespace plat::rules {
 struct Example {
   std::vector<std::string> settings;  // "PLAT_PRODUCT=950"
   std::string text;                   // statements, a line each
-  std::vector<std::string> calls;     // that break the rule, in the order of the alphabet
+  std::vector<std::string> calls;     // that break the rule in its tests, in the order of the alphabet
 };
 
 struct Examples {
@@ -43,5 +44,8 @@ std::span<const SourceText> test_texts();
 Examples examples(const Rule& rule);
 // From other files than those that are built in.
 Examples examples(const Rule& rule, std::span<const SourceText> sources);
+
+// What an expression of the test that keeps a rule calls, through helpers.
+std::vector<std::string> calls_in_kept(const Rule& rule, std::string_view expression);
 
 }  // namespace plat::rules

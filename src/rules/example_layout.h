@@ -7,11 +7,11 @@
 
 namespace plat::rules {
 
-// Up to the first empty line; where it breaks a rule, whose name is given, up to that statement, which is
-// marked.
+// Up to the first empty line; where it breaks a rule, whose name is given, up to that statement. The line
+// where the statement ends is marked.
 std::string lay_out(std::string_view body, std::string_view broken_rule);
 
-// The function or type that this line defines at the left margin; empty if it defines none.
+// The function, type, alias or constant that this line defines at the left margin; empty if it defines none.
 std::string defined_name(std::string_view line);
 
 }  // namespace plat::rules

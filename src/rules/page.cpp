@@ -15,7 +15,8 @@ constexpr const char* kIndexText =
 message begins with the id of its rule; `plat rules ID` prints what stands here. A rule that can be relaxed shows what it does by
 default; choose with `PLAT_RULES=ID=off|warning|error`. Where two codes stand, the second is that of Ascend 950.
 The two programs of a rule are taken from its tests, so they do what they say; programs should look at the result of every call, which
-these leave out.
+these leave out. The calls that raise a rule are those of its tests. Findings are not bound to calls: others that do the same raise them
+as well.
 
 These pages are made by `make docs` from the book in `src/rules/book/`.
 )";

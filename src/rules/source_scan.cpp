@@ -87,25 +87,38 @@ size_t find_word(std::string_view text, std::string_view name, size_t from) {
 }
 
 std::optional<Definition> find_definition(std::string_view text, std::string_view name) {
+  std::optional<Definition> declared;
   for (size_t at = find_word(text, name); at != std::string_view::npos; at = find_word(text, name, at + 1)) {
     const std::string_view after = text.substr(at + name.size());
     const size_t start = line_start(text, at);
     const bool at_margin = text[start] != ' ' && text[start] != '/' && text[start] != '#';
     const bool is_member = text.substr(start, 2) == "  " && text[start + 2] != ' ';
     size_t open = std::string_view::npos;
-    const bool is_struct = at_margin && text.substr(start).starts_with("struct ") && !after.starts_with("(");
-    if (after.starts_with(" = [") || is_struct) {
+    const std::string_view line = text.substr(start);
+    const bool is_type = at_margin && (line.starts_with("struct ") || line.starts_with("class ")) &&
+                         at == start + line.find(' ') + 1;
+    const bool is_constant = at_margin &&
+                             (line.starts_with("constexpr ") || line.starts_with("inline constexpr ")) &&
+                             (after.starts_with(" = ") || after.starts_with("[") || after.starts_with("{"));
+    const bool is_alias = at_margin && line.starts_with("using ") && after.starts_with(" = ");
+    if (is_constant || is_alias)
+      return Definition{comment_above(text, start), text.substr(at, text.find(';', at) - at)};
+    if (after.starts_with(" = [") || is_type) {
       open = text.find('{', at);
     } else if ((at_margin || is_member) && after.starts_with("(")) {
       const size_t end = closing(text, at + name.size());
-      if (end != std::string_view::npos && text.substr(end + 1).starts_with(" {")) open = end + 2;
+      for (const std::string_view start_of_body : {" {", " const {"})
+        if (end != std::string_view::npos && text.substr(end + 1).starts_with(start_of_body))
+          open = end + start_of_body.size();
+      if (end != std::string_view::npos && at_margin && text.substr(end + 1).starts_with(";") && !declared)
+        declared = Definition{comment_above(text, start), ""};
     }
     if (open == std::string_view::npos) continue;
     const size_t end = closing(text, open);
     if (end != std::string_view::npos)
       return Definition{comment_above(text, start), text.substr(open + 1, end - open - 1)};
   }
-  return std::nullopt;
+  return declared;
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

@@ -20,9 +20,10 @@ size_t find_word(std::string_view text, std::string_view name, size_t from = 0);
 
 struct Definition {
   std::string comment;    // the lines above it, as one
-  std::string_view body;  // between its braces
+  std::string_view body;  // between its braces; of a constant all of it; of a mere declaration nothing
 };
-// Of a function or type that begins at the left margin, of a member function, or of a lambda with a name.
+// Of a function, type or constant that begins at the left margin, of a member function, or of a lambda with a
+// name.
 std::optional<Definition> find_definition(std::string_view text, std::string_view name);
 
 std::vector<std::string> lines_of(std::string_view text);

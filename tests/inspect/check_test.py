@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from command import PLAT, rules_of, run, told_by
-from expected import BUDGETS, DETAILS, ENDINGS, EXPECTED, KEPT, OPTIONS
+from expected import BUDGETS, DETAILS, ENDINGS, EXPECTED, KEPT, OPTIONS, SHOWN
 
 PROGRAMS = os.environ["PLAT_PROGRAMS"].split(":")
 
@@ -29,6 +29,7 @@ def test_every_rule_is_broken_once_and_kept_once():
     assert broken | BUDGETS == set(BOOK)
     assert set(KEPT) | BUDGETS == set(BOOK)
     assert all(EXPECTED[program] == [] for program in KEPT.values())
+    assert all(rule in EXPECTED[broken] for rule, (broken, _) in SHOWN.items())
 
 
 def test_every_program_has_an_expectation():

@@ -11,10 +11,12 @@ namespace programs {
 
 namespace {
 
-struct alignas(4096) Page {
-  char bytes[4096];
+// Host memory of one page, at the start of a page.
+struct Page {
+  alignas(4096) char bytes[4096];
 };
 
+// A stream-ordered pool of 64 MiB, by aclrtMemPoolCreate.
 aclrtMemPool make_pool() {
   aclrtMemPool pool = nullptr;
   aclrtMemPoolProps props{};
@@ -29,54 +31,132 @@ aclrtMemPool make_pool() {
 void add_leak_programs(Programs& all) {
   all["leak_device_block"] = [] {
     Device device;
-    for (int i = 0; i < 3; ++i) block(4096);
+    for (int i = 0; i < 3; ++i) {
+      void* memory = nullptr;
+      MUST(PLANTED(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST)));
+    }
+  };
+  all["device_blocks_freed"] = [] {
+    Device device;
+    for (int i = 0; i < 3; ++i) {
+      void* memory = nullptr;
+      MUST(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+      MUST(aclrtFree(memory));
+    }
   };
   all["leak_host_block"] = [] {
     Device device;
     void* host = nullptr;
+    MUST(PLANTED(aclrtMallocHost(&host, 4096)));
+  };
+  all["host_block_freed"] = [] {
+    Device device;
+    void* host = nullptr;
     MUST(aclrtMallocHost(&host, 4096));
+    MUST(aclrtFreeHost(host));
   };
   all["leak_mapping"] = [] {
     Device device;
-    Mapped mapped(1);
+    void* address = nullptr;
+    aclrtDrvMemHandle const handle = physical();
+    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
+    MUST(PLANTED(aclrtMapMem(address, 2 * kMiB, 0, handle, 0)));
+  };
+  all["mapping_removed"] = [] {
+    Device device;
+    void* address = nullptr;
+    aclrtDrvMemHandle const handle = physical();
+    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
+    MUST(aclrtMapMem(address, 2 * kMiB, 0, handle, 0));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtFreePhysical(handle));
+    MUST(aclrtReleaseMemAddress(address));
   };
   all["leak_physical"] = [] {
     Device device;
-    Mapped mapped(1);
-    MUST(aclrtUnmapMem(mapped.at(0)));
-    MUST(aclrtReleaseMemAddress(mapped.address));
+    void* address = nullptr;
+    aclrtDrvMemHandle const handle = PLANTED(physical());
+    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
+    MUST(aclrtMapMem(address, 2 * kMiB, 0, handle, 0));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtReleaseMemAddress(address));
   };
   all["leak_retained"] = [] {
     Device device;
     Mapped mapped(1);
     aclrtDrvMemHandle again = nullptr;
-    MUST(aclrtMemRetainAllocationHandle(mapped.address, &again));
+    MUST(PLANTED(aclrtMemRetainAllocationHandle(mapped.address, &again)));
     mapped.release();
+  };
+  all["retained_and_freed"] = [] {
+    Device device;
+    void* address = nullptr;
+    aclrtDrvMemHandle const handle = physical();
+    aclrtDrvMemHandle again = nullptr;
+    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
+    MUST(aclrtMapMem(address, 2 * kMiB, 0, handle, 0));
+    MUST(aclrtMemRetainAllocationHandle(address, &again));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtReleaseMemAddress(address));
+    MUST(aclrtFreePhysical(handle));
+    MUST(aclrtFreePhysical(again));  // retained: the second time is its own
   };
   all["leak_reservation"] = [] {
     Device device;
-    Mapped mapped(1);
-    MUST(aclrtUnmapMem(mapped.at(0)));
-    MUST(aclrtFreePhysical(mapped.handles[0]));
+    void* address = nullptr;
+    aclrtDrvMemHandle const handle = physical();
+    MUST(PLANTED(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0)));
+    MUST(aclrtMapMem(address, 2 * kMiB, 0, handle, 0));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtFreePhysical(handle));
+  };
+  all["reservation_released"] = [] {
+    Device device;
+    void* address = nullptr;
+    MUST(aclrtReserveMemAddress(&address, 2 * kMiB, 0, nullptr, 0));
+    MUST(aclrtReleaseMemAddress(address));
   };
   all["leak_stream"] = [] {
     Device device;
     aclrtStream stream = nullptr;
+    MUST(PLANTED(aclrtCreateStream(&stream)));
+  };
+  all["stream_destroyed"] = [] {
+    Device device;
+    aclrtStream stream = nullptr;
     MUST(aclrtCreateStream(&stream));
+    MUST(aclrtDestroyStream(stream));
   };
   all["leak_event"] = [] {
     Device device;
     aclrtEvent event = nullptr;
+    MUST(PLANTED(aclrtCreateEvent(&event)));
+  };
+  all["event_destroyed"] = [] {
+    Device device;
+    aclrtEvent event = nullptr;
     MUST(aclrtCreateEvent(&event));
+    MUST(aclrtDestroyEvent(event));
   };
   all["leak_context"] = [] {
     Device device;
     aclrtContext context = nullptr;
+    MUST(PLANTED(aclrtCreateContext(&context, 0)));
+  };
+  all["context_destroyed"] = [] {
+    Device device;
+    aclrtContext context = nullptr;
     MUST(aclrtCreateContext(&context, 0));
+    MUST(aclrtDestroyContext(context));
   };
   all["leak_pool"] = [] {
     Device device;
-    make_pool();
+    PLANTED(make_pool());
+  };
+  all["pool_destroyed"] = [] {
+    Device device;
+    const aclrtMemPool pool = make_pool();
+    MUST(aclrtMemPoolDestroy(pool));
   };
   all["leak_pool_block"] = [] {
     Device device;
@@ -84,19 +164,39 @@ void add_leak_programs(Programs& all) {
     void* memory = nullptr;
     aclrtStream stream = nullptr;
     MUST(aclrtCreateStream(&stream));
-    MUST(aclrtMemPoolMallocAsync(&memory, 2 * kMiB, pool, stream));
+    MUST(PLANTED(aclrtMemPoolMallocAsync(&memory, 2 * kMiB, pool, stream)));
     MUST(aclrtDestroyStream(stream));
     if (aclrtMemPoolDestroy(pool) != 0) std::exit(97);
+  };
+  all["pool_block_freed"] = [] {
+    Device device;
+    const aclrtMemPool pool = make_pool();
+    void* memory = nullptr;
+    aclrtStream stream = nullptr;
+    MUST(aclrtCreateStream(&stream));
+    MUST(aclrtMemPoolMallocAsync(&memory, 2 * kMiB, pool, stream));
+    MUST(aclrtMemPoolFreeAsync(memory, stream));
+    MUST(aclrtSynchronizeStream(stream));
+    MUST(aclrtDestroyStream(stream));
+    MUST(aclrtMemPoolDestroy(pool));
   };
   all["leak_host_registration"] = [] {
     Device device;
     static Page host;
     void* view = nullptr;
+    MUST(PLANTED(aclrtHostRegister(host.bytes, sizeof host.bytes, ACL_HOST_REGISTER_MAPPED, &view)));
+  };
+  all["host_registration_ended"] = [] {
+    Device device;
+    static Page host;
+    void* view = nullptr;
     MUST(aclrtHostRegister(host.bytes, sizeof host.bytes, ACL_HOST_REGISTER_MAPPED, &view));
+    MUST(aclrtHostUnregister(host.bytes));
   };
   all["leak_heap"] = [] {
     Device device;
-    heap(block(4096), 4096);
+    char* const memory = block(4096);
+    PLANTED(heap(memory, 4096));
   };
   // A pool that lives as long as its process.
   all["heap_lives_on"] = [] {
@@ -109,7 +209,16 @@ void add_leak_programs(Programs& all) {
     Device device;
     char* const memory = block(4096);
     const auto pool = heap(memory, 4096);
-    region(pool, memory, 256);
+    PLANTED(region(pool, memory, 256));
+    mstxMemHeapUnregister(nullptr, pool);
+    MUST(aclrtFree(memory));
+  };
+  all["pool_region_ended"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    const auto pool = heap(memory, 4096);
+    const auto handle = region(pool, memory, 256);
+    unregister(handle);
     mstxMemHeapUnregister(nullptr, pool);
     MUST(aclrtFree(memory));
   };
@@ -147,19 +256,20 @@ void add_leak_programs(Programs& all) {
   all["leak_region"] = [] {
     Device device;
     char* const memory = block(4096);
-    region(nullptr, memory, 64);
+    PLANTED(region(nullptr, memory, 64));
     MUST(aclrtFree(memory));
   };
   all["leak_without_reset"] = [] {
     MUST(aclInit(nullptr));
     MUST(aclrtSetDevice(0));
-    block(4096);
+    void* memory = nullptr;
+    MUST(PLANTED(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST)));
   };
   all["growth"] = [] {
     Device device;
-    char* kept[6];
+    void* kept[6] = {};
     for (auto& memory : kept) {
-      memory = block(4096);
+      MUST(PLANTED(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST)));
       mstxMarkA("step", nullptr);
     }
     for (auto* memory : kept) MUST(aclrtFree(memory));
@@ -178,7 +288,8 @@ void add_leak_programs(Programs& all) {
   all["no_growth"] = [] {
     Device device;
     for (int i = 0; i < 6; ++i) {
-      char* const memory = block(4096);
+      void* memory = nullptr;
+      MUST(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
       mstxMarkA("step", nullptr);
       MUST(aclrtFree(memory));
     }

@@ -6,15 +6,19 @@ namespace programs {
 
 namespace {
 
+// A huge page, 2 MiB.
 constexpr size_t kPage = 2 * kMiB;
+// 4 KiB.
 constexpr size_t kSize = 4096;
 
+// Managed memory, by aclrtMemAllocManaged.
 char* managed(size_t size = kPage) {
   void* memory = nullptr;
   MUST(aclrtMemAllocManaged(&memory, size, ACL_RT_MEM_ATTACH_GLOBAL));
   return static_cast<char*>(memory);
 }
 
+// To device 0, by aclrtMemManagedPrefetchAsync.
 void prefetch(const char* memory, size_t size, aclrtStream stream) {
   MUST(aclrtMemManagedPrefetchAsync(memory, size, {ACL_MEM_LOCATIONTYPE_DEVICE, 0}, 0, stream));
 }
@@ -53,7 +57,7 @@ void add_managed_programs(Programs& all) {
   all["leak_managed"] = [] {
     Device device;
     void* memory = nullptr;
-    MUST(aclrtMemAllocManaged(&memory, kPage, ACL_RT_MEM_ATTACH_GLOBAL));
+    MUST(PLANTED(aclrtMemAllocManaged(&memory, kPage, ACL_RT_MEM_ATTACH_GLOBAL)));
   };
   all["managed_both_sides"] = [] {
     Device device;
@@ -82,7 +86,7 @@ void add_managed_programs(Programs& all) {
     MUST(aclrtCreateStream(&stream));
     char* const memory = managed();
     prefetch(memory, kPage, stream);
-    MUST(aclrtFree(memory));
+    MUST(PLANTED(aclrtFree(memory)));
     aclrtSynchronizeStream(stream);  // tells of the prefetch, if that came too late
     MUST(aclrtDestroyStream(stream));
   };
@@ -90,7 +94,7 @@ void add_managed_programs(Programs& all) {
     Device device;
     char* const memory = managed();
     MUST(aclrtFree(memory));
-    aclrtMemset(memory, kSize, 0, kSize);
+    PLANTED(aclrtMemset(memory, kSize, 0, kSize));
   };
   // Only asked for: nothing is there that it could fail for.
   all["peer_map"] = [] {
@@ -102,12 +106,12 @@ void add_managed_programs(Programs& all) {
   all["race_reduce_writes"] = [] {
     const Reduction reduction;
     MUST(reduction.reduce());
-    reduction.read_sum();
+    PLANTED(reduction.read_sum());
   };
   all["race_reduce_reads"] = [] {
     const Reduction reduction;
     MUST(reduction.reduce());
-    MUST(aclrtMemsetAsync(reduction.part, kSize, 0, kSize, reduction.second));
+    MUST(PLANTED(aclrtMemsetAsync(reduction.part, kSize, 0, kSize, reduction.second)));
   };
   all["ordered_reduce"] = [] {
     const Reduction reduction;
@@ -119,11 +123,11 @@ void add_managed_programs(Programs& all) {
   };
   all["reduce_past_end"] = [] {
     const Reduction reduction;
-    reduction.reduce(2 * kSize);
+    PLANTED(reduction.reduce(2 * kSize));
   };
   all["reduce_unwritten"] = [] {
     const Reduction reduction(false);
-    MUST(reduction.reduce());
+    MUST(PLANTED(reduction.reduce()));
     MUST(aclrtSynchronizeStream(reduction.first));
     MUST(read(reduction.sum, kSize));
   };
@@ -139,7 +143,7 @@ void add_managed_programs(Programs& all) {
     const auto pool = heap(memory, 4 * kMiB);
     region(pool, memory + kSize, kSize);
     char key[65] = "";
-    aclrtIpcMemGetExportKey(memory + kSize, kSize, key, sizeof key, 0);
+    PLANTED(aclrtIpcMemGetExportKey(memory + kSize, kSize, key, sizeof key, 0));
     end_heap(pool);
     MUST(aclrtFree(memory));
   };
@@ -151,7 +155,7 @@ void add_managed_programs(Programs& all) {
     char* const start = static_cast<char*>(memory) + 64;
     region(pool, start, kSize);
     void* view = nullptr;
-    aclrtHostRegister(start, kSize, ACL_HOST_REGISTER_MAPPED, &view);
+    PLANTED(aclrtHostRegister(start, kSize, ACL_HOST_REGISTER_MAPPED, &view));
     end_heap(pool);
     MUST(aclrtFreeHost(memory));
   };

@@ -11,6 +11,7 @@ namespace programs {
 
 namespace {
 
+// 4 KiB.
 constexpr size_t kMbufSize = 4096;
 
 // A machine of its own: of another product, or with nobody else on its devices.
@@ -19,7 +20,8 @@ void alone(const char* product) {
   setenv("PLAT_PRODUCT", product, 1);
 }
 
-// Such programs run on the device.
+// A program that runs on the device itself, as those with buffers of queues do: the process and device 0 are
+// open until the end of the block.
 struct OnDevice {
   OnDevice() {
     alone("200i-a2-rc");
@@ -32,12 +34,14 @@ struct OnDevice {
   }
 };
 
+// A buffer of 4 KiB, by aclrtAllocBuf.
 aclrtMbuf mbuf() {
   aclrtMbuf made = nullptr;
   MUST(aclrtAllocBuf(&made, kMbufSize));
   return made;
 }
 
+// Where the bytes of a buffer are, by aclrtGetBufData.
 char* data_of(aclrtMbuf buffer) {
   void* data = nullptr;
   size_t size = 0;
@@ -57,7 +61,7 @@ void back_up_and_copy(char* to, const char* from) {
 void add_mbuf_programs(Programs& all) {
   all["leak_mbuf"] = [] {
     const OnDevice device;
-    aclrtMbuf const lost = mbuf();
+    aclrtMbuf const lost = PLANTED(mbuf());
     (void)lost;
     MUST(aclrtFreeBuf(mbuf()));
   };
@@ -65,12 +69,12 @@ void add_mbuf_programs(Programs& all) {
     const OnDevice device;
     aclrtMbuf const first = mbuf();
     aclrtMbuf second = nullptr;
-    MUST(aclrtCopyBufRef(first, &second));
+    MUST(PLANTED(aclrtCopyBufRef(first, &second)));
     MUST(aclrtFreeBuf(first));
   };
   all["leak_mbuf_chain"] = [] {
     const OnDevice device;
-    aclrtMbuf const head = mbuf();
+    aclrtMbuf const head = PLANTED(mbuf());
     MUST(aclrtAppendBufChain(head, mbuf()));
   };
   all["mbufs_given_back"] = [] {
@@ -100,7 +104,7 @@ void add_mbuf_programs(Programs& all) {
     const OnDevice device;
     aclrtMbuf const once = mbuf();
     MUST(aclrtFreeBuf(once));
-    (void)aclrtFreeBuf(once);
+    (void)PLANTED(aclrtFreeBuf(once));
   };
   all["snapshot_restored"] = [] {
     alone("a2");
@@ -121,7 +125,7 @@ void add_mbuf_programs(Programs& all) {
     char* const fresh = block(kMbufSize, false);
     back_up_and_copy(kept, fresh);
     MUST(aclrtSnapShotProcessUnlock(getpid(), nullptr));
-    MUST(read(kept, kMbufSize));
+    MUST(PLANTED(read(kept, kMbufSize)));
     MUST(aclrtFree(kept));
     MUST(aclrtFree(fresh));
   };

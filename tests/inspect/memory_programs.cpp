@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to blocks and mappings, and giving them back.
+#include <memory>
+
 #include "acl/ops/acl_dvpp.h"
 #include "inspect/program.h"
 
@@ -35,7 +37,13 @@ void add_memory_programs(Programs& all) {
   all["past_end"] = [] {
     Device device;
     char* const memory = block(4096);
-    write(memory + 4000, 4096);
+    PLANTED(write(memory + 4000, 4096));
+    MUST(aclrtFree(memory));
+  };
+  all["up_to_the_end"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    MUST(write(memory + 4000, 96));
     MUST(aclrtFree(memory));
   };
   all["neighbour"] = [] {
@@ -43,7 +51,7 @@ void add_memory_programs(Programs& all) {
     char* const memory = block(4096);
     char* const next = block(4096);
     if (next < memory) std::exit(97);  // the program needs them in this order
-    write(memory, static_cast<size_t>(next - memory) + 64);
+    PLANTED(write(memory, static_cast<size_t>(next - memory) + 64));
     MUST(aclrtFree(memory));
     MUST(aclrtFree(next));
   };
@@ -59,25 +67,37 @@ void add_memory_programs(Programs& all) {
   all["padding"] = [] {
     Device device;
     char* const memory = block(100);
-    write(memory, 128);
+    PLANTED(write(memory, 128));
+    MUST(aclrtFree(memory));
+  };
+  all["rounded_up_from_the_start"] = [] {
+    Device device;
+    char* const memory = block(128);
+    MUST(write(memory, 128));
     MUST(aclrtFree(memory));
   };
   all["freed"] = [] {
     Device device;
     char* const memory = block(4096);
     MUST(aclrtFree(memory));
-    write(memory + 64, 64);
+    PLANTED(write(memory + 64, 64));
+  };
+  all["freed_after_use"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    MUST(write(memory + 64, 64));
+    MUST(aclrtFree(memory));
   };
   all["unmapped"] = [] {
     Device device;
     Mapped mapped(1);
-    write(mapped.at(Mapped::kPage - 64), 128);
+    PLANTED(write(mapped.at(Mapped::kPage - 64), 128));
     mapped.release();
   };
   all["unmapped_all"] = [] {
     Device device;
     Mapped mapped(1);
-    write(mapped.at(Mapped::kPage + 64), 128);
+    PLANTED(write(mapped.at(Mapped::kPage + 64), 128));
     mapped.release();
   };
   all["mappings_touch"] = [] {
@@ -90,13 +110,27 @@ void add_memory_programs(Programs& all) {
   all["unknown_address"] = [] {
     Device device;
     static char on_host[256];
-    aclrtMemcpy(reinterpret_cast<void*>(0x7000), 256, on_host, 256, ACL_MEMCPY_HOST_TO_DEVICE);
+    PLANTED(aclrtMemcpy(reinterpret_cast<void*>(0x7000), 256, on_host, 256, ACL_MEMCPY_HOST_TO_DEVICE));
+  };
+  all["known_address"] = [] {
+    Device device;
+    static char on_host[256];
+    char* const memory = block(256);
+    MUST(aclrtMemcpy(memory, 256, on_host, 256, ACL_MEMCPY_HOST_TO_DEVICE));
+    MUST(aclrtFree(memory));
   };
   all["s12_unwritten"] = [] {
     Device device;
     char* const memory = block(4096, false);
     write(memory, 1024);
-    read(memory, 2048);
+    PLANTED(read(memory, 2048));
+    MUST(aclrtFree(memory));
+  };
+  all["s12_written"] = [] {
+    Device device;
+    char* const memory = block(4096, false);
+    MUST(write(memory, 2048));
+    MUST(read(memory, 2048));
     MUST(aclrtFree(memory));
   };
   // Out of memory: one makes room and asks again, as clients with a cache do; the other lives without.
@@ -114,7 +148,7 @@ void add_memory_programs(Programs& all) {
     Device device;
     char* const memory = block(8192, false);
     write(memory, 4000);
-    read(memory, 8192);
+    PLANTED(read(memory, 8192));
     MUST(aclrtFree(memory));
   };
   all["saves_a_hole"] = [] {
@@ -122,7 +156,7 @@ void add_memory_programs(Programs& all) {
     char* const memory = block(4096, false);
     write(memory, 1000);
     write(memory + 1024, 3072);
-    read(memory, 4096);
+    PLANTED(read(memory, 4096));
     MUST(aclrtFree(memory));
   };
   all["written_by_parts"] = [] {
@@ -141,7 +175,7 @@ void add_memory_programs(Programs& all) {
     char* const memory = block(4096, false);
     char* const other = block(4096);
     MUST(aclrtMemcpy(other, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE));  // nobody looks yet
-    read(other, 64);
+    PLANTED(read(other, 64));
     MUST(aclrtFree(memory));
     MUST(aclrtFree(other));
   };
@@ -160,20 +194,34 @@ void add_memory_programs(Programs& all) {
   all["s14_free_unknown"] = [] {
     Device device;
     char* const memory = block(4096);
-    aclrtFree(memory + 64);
+    PLANTED(aclrtFree(memory + 64));
+    MUST(aclrtFree(memory));
+  };
+  all["freed_at_its_start"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    const char* const part = memory + 64;
+    MUST(read(part, 64));
     MUST(aclrtFree(memory));
   };
   all["s14_free_twice"] = [] {
     Device device;
     char* const memory = block(4096);
     MUST(aclrtFree(memory));
-    aclrtFree(memory);
+    PLANTED(aclrtFree(memory));
+  };
+  all["freed_by_one_owner"] = [] {
+    Device device;
+    const auto free_block = [](char* memory) { MUST(aclrtFree(memory)); };
+    const std::unique_ptr<char, void (*)(char*)> owner(block(4096), free_block);
+    char* const guest = owner.get();
+    MUST(write(guest, 4096));
   };
   all["unmap_twice"] = [] {
     Device device;
     Mapped mapped(1);
     MUST(aclrtUnmapMem(mapped.at(0)));
-    aclrtUnmapMem(mapped.at(0));
+    PLANTED(aclrtUnmapMem(mapped.at(0)));
     MUST(aclrtFreePhysical(mapped.handles[0]));
     MUST(aclrtReleaseMemAddress(mapped.address));
   };
@@ -181,13 +229,20 @@ void add_memory_programs(Programs& all) {
     Device device;
     void* media = nullptr;
     MUST(acldvppMalloc(&media, 4096));
-    if (aclrtFree(media) != 0) MUST(acldvppFree(media));
+    if (PLANTED(aclrtFree(media)) != 0) MUST(acldvppFree(media));
   };
   all["rule_teardown"] = [] {
     Device device;
     Mapped mapped(1);
-    MUST(aclrtFreePhysical(mapped.handles[0]));
+    MUST(PLANTED(aclrtFreePhysical(mapped.handles[0])));
     MUST(aclrtUnmapMem(mapped.at(0)));
+    MUST(aclrtReleaseMemAddress(mapped.address));
+  };
+  all["teardown_in_order"] = [] {
+    Device device;
+    Mapped mapped(1);
+    MUST(aclrtUnmapMem(mapped.at(0)));
+    MUST(aclrtFreePhysical(mapped.handles[0]));
     MUST(aclrtReleaseMemAddress(mapped.address));
   };
   all["rule_map_whole"] = [] {
@@ -199,7 +254,21 @@ void add_memory_programs(Programs& all) {
     prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
     MUST(aclrtReserveMemAddress(&address, Mapped::kPage, 0, nullptr, 0));
     MUST(aclrtMallocPhysical(&handle, 2 * Mapped::kPage, &prop, 0));
-    MUST(aclrtMapMem(address, Mapped::kPage, 0, handle, 0));
+    MUST(PLANTED(aclrtMapMem(address, Mapped::kPage, 0, handle, 0)));
+    MUST(aclrtUnmapMem(address));
+    MUST(aclrtFreePhysical(handle));
+    MUST(aclrtReleaseMemAddress(address));
+  };
+  all["maps_whole"] = [] {
+    Device device;
+    void* address = nullptr;
+    aclrtDrvMemHandle handle = nullptr;
+    aclrtPhysicalMemProp prop{};
+    prop.memAttr = ACL_HBM_MEM_HUGE;
+    prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+    MUST(aclrtReserveMemAddress(&address, 2 * Mapped::kPage, 0, nullptr, 0));
+    MUST(aclrtMallocPhysical(&handle, 2 * Mapped::kPage, &prop, 0));
+    MUST(aclrtMapMem(address, 2 * Mapped::kPage, 0, handle, 0));
     MUST(aclrtUnmapMem(address));
     MUST(aclrtFreePhysical(handle));
     MUST(aclrtReleaseMemAddress(address));
@@ -209,7 +278,7 @@ void add_memory_programs(Programs& all) {
     void* host = nullptr;
     MUST(aclrtMallocHost(&host, 4096));
     char* const memory = block(4096);
-    MUST(aclrtMemcpyAsync(memory + 4, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE, nullptr));
+    MUST(PLANTED(aclrtMemcpyAsync(memory + 4, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE, nullptr)));
     MUST(aclrtSynchronizeStream(nullptr));
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
@@ -236,7 +305,7 @@ void add_memory_programs(Programs& all) {
     MUST(aclrtMallocHost(&host, 4096));
     char* const memory = block(8192);
     // Reading: a write would destroy what the C library keeps behind the block.
-    aclrtMemcpy(memory, 8192, host, 8192, ACL_MEMCPY_HOST_TO_DEVICE);
+    PLANTED(aclrtMemcpy(memory, 8192, host, 8192, ACL_MEMCPY_HOST_TO_DEVICE));
     MUST(aclrtFree(memory));
     MUST(aclrtFreeHost(host));
   };
@@ -245,7 +314,7 @@ void add_memory_programs(Programs& all) {
     char* const memory = block(4096);
     void* host = nullptr;
     MUST(aclrtMallocHost(&host, 4096));
-    aclrtMemcpy(memory, 4096, host, 4096, ACL_MEMCPY_DEVICE_TO_HOST);  // the wrong way round
+    PLANTED(aclrtMemcpy(memory, 4096, host, 4096, ACL_MEMCPY_DEVICE_TO_HOST));  // the wrong way round
     MUST(aclrtMemcpy(host, 4096, memory, 4096, ACL_MEMCPY_DEVICE_TO_HOST));
     MUST(aclrtFreeHost(host));
     MUST(aclrtFree(memory));
@@ -265,7 +334,13 @@ void add_memory_programs(Programs& all) {
   all["rule_copy_overlap"] = [] {
     Device device;
     char* const memory = block(4096);
-    aclrtMemcpy(memory + 1024, 2048, memory, 2048, ACL_MEMCPY_DEVICE_TO_DEVICE);
+    PLANTED(aclrtMemcpy(memory + 1024, 2048, memory, 2048, ACL_MEMCPY_DEVICE_TO_DEVICE));
+    MUST(aclrtFree(memory));
+  };
+  all["copies_beside"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    MUST(aclrtMemcpy(memory + 2048, 2048, memory, 2048, ACL_MEMCPY_DEVICE_TO_DEVICE));
     MUST(aclrtFree(memory));
   };
   all["host_to_host"] = [] {

@@ -6,7 +6,8 @@ namespace programs {
 
 namespace {
 
-// A block with a heap over it, which goes in order at the end.
+// A device with a block of 4 KiB (memory), all of it written, and a heap over it (handle); both go in order
+// at the end.
 struct Pool {
   Device device;
   char* memory = block(4096);
@@ -17,7 +18,7 @@ struct Pool {
   }
 };
 
-// With one region across the seam.
+// Two mappings of a page each with one heap over them, and a region of 8 KiB across the seam.
 void use_heap_over_two_mappings(void (*use)(const Mapped& mapped)) {
   Device device;
   Mapped mapped(2);
@@ -28,48 +29,48 @@ void use_heap_over_two_mappings(void (*use)(const Mapped& mapped)) {
   mapped.release();
 }
 
-// Of 4 KiB each.
-void register_two_heaps(size_t distance) {
-  Device device;
-  char* const memory = block(8192);
-  const auto first = heap(memory, 4096);
-  const auto second = heap(memory + distance, 4096);
-  mstxMemHeapUnregister(nullptr, second);
-  mstxMemHeapUnregister(nullptr, first);
-  MUST(aclrtFree(memory));
-}
-
 }  // namespace
 
 void add_pool_programs(Programs& all) {
   all["s1_no_region"] = [] {
     Pool pool;
-    read(pool.memory, 64);
+    PLANTED(read(pool.memory, 64));
+  };
+  all["s1_in_region"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory, 64);
+    MUST(write(pool.memory, 64));
+    MUST(read(pool.memory, 64));
   };
   all["s2_region_end"] = [] {
     Pool pool;
     region(pool.handle, pool.memory, 256);
     write(pool.memory, 256);
     read(pool.memory, 256);
-    write(pool.memory + 192, 128);
+    PLANTED(write(pool.memory + 192, 128));
   };
   all["s3_neighbour"] = [] {
     Pool pool;
     region(pool.handle, pool.memory, 256);
     region(pool.handle, pool.memory + 256, 256);
-    write(pool.memory + 192, 128);
+    PLANTED(write(pool.memory + 192, 128));
   };
   all["s4_freed_region"] = [] {
     Pool pool;
     const auto handle = region(pool.handle, pool.memory, 256);
     write(pool.memory, 256);
     unregister(handle);
-    write(pool.memory, 64);
+    PLANTED(write(pool.memory, 64));
   };
   all["s5_unregister_twice"] = [] {
     Pool pool;
     const auto handle = region(pool.handle, pool.memory, 256);
     unregister(handle);
+    PLANTED(unregister(handle));
+  };
+  all["unregistered_once"] = [] {
+    Pool pool;
+    const auto handle = region(pool.handle, pool.memory, 256);
     unregister(handle);
   };
   all["s6_heap_gone"] = [] {
@@ -80,12 +81,19 @@ void add_pool_programs(Programs& all) {
   };
   all["s6b_heap_twice"] = [] {
     Pool pool;
-    mstxMemHeapUnregister(nullptr, pool.handle);
+    mstxMemHeapUnregister(nullptr, pool.handle);  // and once more by the pool
   };
   all["s7_heap_unallocated"] = [] {
     static char never[4096];
-    const auto handle = heap(never, sizeof never);
+    const auto handle = PLANTED(heap(never, sizeof never));
     mstxMemHeapUnregister(nullptr, handle);
+  };
+  all["heap_over_block"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    const auto handle = heap(memory, 4096);
+    mstxMemHeapUnregister(nullptr, handle);
+    MUST(aclrtFree(memory));
   };
   all["s8_region_alone"] = [] {
     Device device;
@@ -100,14 +108,14 @@ void add_pool_programs(Programs& all) {
     write(pool.memory, 256);
     allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_READ);
     read(pool.memory, 256);
-    write(pool.memory, 64);
+    PLANTED(write(pool.memory, 64));
   };
   all["s9_none"] = [] {
     Pool pool;
     const auto handle = region(pool.handle, pool.memory, 256);
     write(pool.memory, 256);
     allow(handle, MSTX_MEM_PERMISSIONS_REGION_FLAGS_NONE);
-    read(pool.memory, 64);
+    PLANTED(read(pool.memory, 64));
   };
   all["s9_shared"] = [] {
     Pool pool;
@@ -135,7 +143,7 @@ void add_pool_programs(Programs& all) {
     write(pool.memory, 256);
     unregister(handle);
     region(pool.handle, pool.memory, 128);
-    read(pool.memory, 64);
+    PLANTED(read(pool.memory, 64));
   };
   all["s11_written_again"] = [] {
     Pool pool;
@@ -151,7 +159,7 @@ void add_pool_programs(Programs& all) {
     char* const memory = block(4096, false);
     const auto handle = heap(memory, 4096);
     region(handle, memory, 256);
-    read(memory, 64);
+    PLANTED(read(memory, 64));
     end_heap(handle);
     MUST(aclrtFree(memory));
   };
@@ -189,18 +197,39 @@ void add_pool_programs(Programs& all) {
     heap(mapped.address, 2 * Mapped::kPage);
     mapped.release();
   };
+  all["heap_goes_first"] = [] {
+    Device device;
+    char* const memory = block(4096);
+    const auto handle = heap(memory, 4096);
+    unregister(region(handle, memory, 256));
+    mstxMemHeapUnregister(nullptr, handle);
+    MUST(aclrtFree(memory));
+  };
   all["region_outside"] = [] {
     Pool pool;
-    region(pool.handle, pool.memory + 4000, 256);
+    PLANTED(region(pool.handle, pool.memory + 4000, 256));
+  };
+  all["region_at_end"] = [] {
+    Pool pool;
+    region(pool.handle, pool.memory + 3840, 256);
   };
   all["region_overlap"] = [] {
     Pool pool;
     const auto first = region(pool.handle, pool.memory, 256);
-    const auto second = region(pool.handle, pool.memory + 128, 256);
+    const auto second = PLANTED(region(pool.handle, pool.memory + 128, 256));
     MUST(write(pool.memory, 256));  // nothing more is said about either
     MUST(read(pool.memory + 128, 256));
     unregister(first);
     MUST(write(pool.memory + 128, 256));
+    unregister(second);
+  };
+  all["regions_touch"] = [] {
+    Pool pool;
+    const auto first = region(pool.handle, pool.memory, 256);
+    const auto second = region(pool.handle, pool.memory + 256, 256);
+    MUST(write(pool.memory, 256));
+    unregister(first);
+    MUST(write(pool.memory + 256, 256));
     unregister(second);
   };
   all["region_twice"] = [] {
@@ -217,14 +246,14 @@ void add_pool_programs(Programs& all) {
     Pool pool;
     const auto other = mstxDomainCreateA("other");
     const auto handle = region(pool.handle, pool.memory, 256);
-    mstx_words::unregister(mstx_words::by_handle(handle), other);
+    PLANTED(mstx_words::unregister(mstx_words::by_handle(handle), other));
     unregister(handle);
     mstxDomainDestroy(other);
   };
   all["heap_of_other_domain"] = [] {
     Pool pool;
     const auto other = mstxDomainCreateA("other");
-    mstxMemHeapUnregister(other, pool.handle);
+    PLANTED(mstxMemHeapUnregister(other, pool.handle));
     pool.handle = nullptr;
     mstxDomainDestroy(other);
   };
@@ -238,27 +267,51 @@ void add_pool_programs(Programs& all) {
     mstxDomainDestroy(own);
     MUST(aclrtFree(memory));
   };
-  all["heap_twice"] = [] { register_two_heaps(0); };
+  all["heap_twice"] = [] {
+    Device device;
+    char* const memory = block(8192);
+    const auto first = heap(memory, 4096);
+    const auto second = PLANTED(heap(memory, 4096));
+    mstxMemHeapUnregister(nullptr, second);
+    mstxMemHeapUnregister(nullptr, first);
+    MUST(aclrtFree(memory));
+  };
   all["range_open"] = [] {
-    mstxRangeStartA("step", nullptr);
+    PLANTED(mstxRangeStartA("step", nullptr));
     mstxRangeEnd(mstxRangeStartA("inner", nullptr));
   };
   all["range_ended"] = [] { mstxRangeEnd(mstxRangeStartA("step", nullptr)); };
-  all["heap_overlap"] = [] { register_two_heaps(2048); };
-  all["heaps_touch"] = [] { register_two_heaps(4096); };
+  all["heap_overlap"] = [] {
+    Device device;
+    char* const memory = block(8192);
+    const auto first = heap(memory, 4096);
+    const auto second = PLANTED(heap(memory + 2048, 4096));
+    mstxMemHeapUnregister(nullptr, second);
+    mstxMemHeapUnregister(nullptr, first);
+    MUST(aclrtFree(memory));
+  };
+  all["heaps_touch"] = [] {
+    Device device;
+    char* const memory = block(8192);
+    const auto first = heap(memory, 4096);
+    const auto second = heap(memory + 4096, 4096);
+    mstxMemHeapUnregister(nullptr, second);
+    mstxMemHeapUnregister(nullptr, first);
+    MUST(aclrtFree(memory));
+  };
   all["rule_block_start"] = [] {
     Pool pool;
-    region(pool.handle, pool.memory + 32, 64);
+    PLANTED(region(pool.handle, pool.memory + 32, 64));
   };
   all["rule_block_room"] = [] {
     Pool pool;
     region(pool.handle, pool.memory, 128);
-    region(pool.handle, pool.memory + 128, 64);
+    PLANTED(region(pool.handle, pool.memory + 128, 64));
   };
   all["rule_block_room_downwards"] = [] {
     Pool pool;
     region(pool.handle, pool.memory + 128, 64);
-    region(pool.handle, pool.memory, 128);
+    PLANTED(region(pool.handle, pool.memory, 128));
   };
   all["blocks_cut_well"] = [] {
     Pool pool;
@@ -269,7 +322,8 @@ void add_pool_programs(Programs& all) {
   all["wrong_reference"] = [] {
     Pool pool;
     region(pool.handle, pool.memory, 256);
-    unregister(reinterpret_cast<mstxMemRegionHandle_t>(pool.memory));  // a pointer that says it is a handle
+    PLANTED(
+        unregister(reinterpret_cast<mstxMemRegionHandle_t>(pool.memory)));  // a pointer, said to be a handle
   };
   all["batch_unset"] = [] {
     Pool pool;
@@ -280,13 +334,26 @@ void add_pool_programs(Programs& all) {
     __builtin_memcpy(&batch.regionType, &left_over, sizeof left_over);
     batch.regionCount = 1;
     batch.regionDescArray = &range;
+    PLANTED(mstxMemRegionsRegister(nullptr, &batch));
+  };
+  all["batch_set"] = [] {
+    Pool pool;
+    const mstxMemVirtualRangeDesc_t range = {0, pool.memory, 64};
+    mstxMemRegionHandle_t handle = nullptr;
+    mstxMemRegionsRegisterBatch_t batch = {};
+    batch.heap = pool.handle;
+    batch.regionType = MSTX_MEM_TYPE_VIRTUAL_ADDRESS;
+    batch.regionCount = 1;
+    batch.regionDescArray = &range;
+    batch.regionHandleArrayOut = &handle;
     mstxMemRegionsRegister(nullptr, &batch);
+    unregister(handle);
   };
   all["heap_memory_goes"] = [] {
     Device device;
     char* const memory = block(4096);
     heap(memory, 4096);
-    MUST(aclrtFree(memory));
+    MUST(PLANTED(aclrtFree(memory)));
   };
 }
 

@@ -8,8 +8,11 @@ namespace programs {
 
 namespace {
 
+// 4 KiB.
 constexpr size_t kRaceBytes = 4096;
 
+// A device, two streams, an event, two blocks (memory, other) and page-locked memory of the host (host), each
+// of twice kRaceBytes; order() lets one stream wait for the other. It waits for all work before it ends.
 struct Pair {
   Device device;
   aclrtStream first = nullptr, second = nullptr;
@@ -41,7 +44,9 @@ struct Pair {
   }
 };
 
+// Writes to a block on a stream, by aclrtMemsetAsync.
 void fill(void* to, size_t size, aclrtStream stream) { MUST(aclrtMemsetAsync(to, size, 7, size, stream)); }
+// Copies kRaceBytes on a stream, by aclrtMemcpyAsync.
 void copy(void* to, const void* from, aclrtMemcpyKind kind, aclrtStream stream) {
   MUST(aclrtMemcpyAsync(to, kRaceBytes, from, kRaceBytes, kind, stream));
 }
@@ -71,6 +76,7 @@ void ping_pong(bool filler_waits) {
   }
 }
 
+// Writes 32 rows of 64 bytes, 128 bytes apart, by aclrtMemcpy2dAsync.
 void write_rows(const Pair& pair, char* to, aclrtStream stream) {
   MUST(aclrtMemcpy2dAsync(to, 128, pair.host, 64, 64, 32, ACL_MEMCPY_HOST_TO_DEVICE, stream));
 }
@@ -81,48 +87,48 @@ void add_race_programs(Programs& all) {
   all["race_write_write"] = [] {
     const Pair pair;
     fill(pair.memory, kRaceBytes, pair.first);
-    fill(pair.memory + kRaceBytes - 64, kRaceBytes, pair.second);
+    PLANTED(fill(pair.memory + kRaceBytes - 64, kRaceBytes, pair.second));
   };
   all["race_read_after_write"] = [] {
     const Pair pair;
     fill(pair.memory, kRaceBytes, pair.first);
-    copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second);
+    PLANTED(copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.second));
   };
   all["race_write_after_read"] = [] {
     const Pair pair;
     copy(pair.other, pair.memory, ACL_MEMCPY_DEVICE_TO_DEVICE, pair.first);
-    fill(pair.memory, kRaceBytes, pair.second);
+    PLANTED(fill(pair.memory, kRaceBytes, pair.second));
   };
   // An event that was recorded too early orders nothing.
   all["race_event_before"] = [] {
     const Pair pair;
     pair.order(pair.first, pair.second);
     fill(pair.memory, kRaceBytes, pair.first);
-    fill(pair.memory, kRaceBytes, pair.second);
+    PLANTED(fill(pair.memory, kRaceBytes, pair.second));
   };
   all["race_host_reads"] = [] {
     const Pair pair;
     copy(pair.host, pair.memory, ACL_MEMCPY_DEVICE_TO_HOST, pair.first);
-    MUST(aclrtMemcpy(pair.other, kRaceBytes, pair.host, kRaceBytes, ACL_MEMCPY_HOST_TO_DEVICE));
+    MUST(PLANTED(aclrtMemcpy(pair.other, kRaceBytes, pair.host, kRaceBytes, ACL_MEMCPY_HOST_TO_DEVICE)));
   };
   all["race_host_writes"] = [] {
     const Pair pair;
     copy(pair.memory, pair.host, ACL_MEMCPY_HOST_TO_DEVICE, pair.first);
-    MUST(aclrtMemcpy(pair.host, kRaceBytes, pair.other, kRaceBytes, ACL_MEMCPY_DEVICE_TO_HOST));
+    MUST(PLANTED(aclrtMemcpy(pair.host, kRaceBytes, pair.other, kRaceBytes, ACL_MEMCPY_DEVICE_TO_HOST)));
   };
   all["race_of_threads"] = [] {
     const Pair pair;
     fill(pair.memory, kRaceBytes, pair.first);
     std::thread([&] {
       MUST(aclrtSetDevice(0));
-      fill(pair.memory, kRaceBytes, pair.second);
+      PLANTED(fill(pair.memory, kRaceBytes, pair.second));
       MUST(aclrtResetDevice(0));
     }).join();
   };
   all["race_rows"] = [] {
     const Pair pair;
     write_rows(pair, pair.memory, pair.first);
-    write_rows(pair, pair.memory + 32, pair.second);
+    PLANTED(write_rows(pair, pair.memory + 32, pair.second));
   };
   all["race_ping_pong"] = [] { ping_pong(false); };
 

@@ -17,7 +17,8 @@ struct Offer {
   uint64_t number = 0;
 };
 
-// A child that holds memory for the others until its standing order, the pipe, is closed.
+// Another process with a block of 4 KiB and a page of physical memory that it shares: offer() has the key of
+// the one and the number of the other. It holds them until the end of the block.
 class Owner {
  public:
   Owner() {
@@ -69,37 +70,49 @@ class Owner {
   Offer offer_;
 };
 
-// Given back, or forgotten.
-void import_key(bool closed) {
-  Owner owner;  // before this process opens the device: a child must open it for itself
-  Device device;
-  void* memory = nullptr;
-  MUST(aclrtIpcMemImportByKey(&memory, owner.offer().key, ACL_RT_IPC_MEM_IMPORT_FLAG_DEFAULT));
-  MUST(read(memory, 4096));
-  if (closed) MUST(aclrtIpcMemClose(owner.offer().key));
-}
-
-void import_number(bool freed) {
-  Owner owner;
-  Device device;
-  aclrtDrvMemHandle handle = nullptr;
+// Uses memory that was imported by its number, but for giving the handle back.
+void use_imported(aclrtDrvMemHandle handle) {
   void* address = nullptr;
-  MUST(aclrtMemImportFromShareableHandle(owner.offer().number, 0, &handle));
   MUST(aclrtReserveMemAddress(&address, Mapped::kPage, 0, nullptr, 0));
   MUST(aclrtMapMem(address, Mapped::kPage, 0, handle, 0));
   MUST(read(address, 4096));  // written by the owner, which this trace does not show
   MUST(aclrtUnmapMem(address));
   MUST(aclrtReleaseMemAddress(address));
-  if (freed) MUST(aclrtFreePhysical(handle));
 }
 
 }  // namespace
 
 void add_share_programs(Programs& all) {
-  all["leak_import_key"] = [] { import_key(false); };
-  all["import_key"] = [] { import_key(true); };
-  all["leak_import_number"] = [] { import_number(false); };
-  all["import_number"] = [] { import_number(true); };
+  all["leak_import_key"] = [] {
+    Owner owner;  // before this process opens the device: a child must open it for itself
+    Device device;
+    void* memory = nullptr;
+    MUST(PLANTED(aclrtIpcMemImportByKey(&memory, owner.offer().key, ACL_RT_IPC_MEM_IMPORT_FLAG_DEFAULT)));
+    MUST(read(memory, 4096));
+  };
+  all["import_key"] = [] {
+    Owner owner;
+    Device device;
+    void* memory = nullptr;
+    MUST(aclrtIpcMemImportByKey(&memory, owner.offer().key, ACL_RT_IPC_MEM_IMPORT_FLAG_DEFAULT));
+    MUST(read(memory, 4096));
+    MUST(aclrtIpcMemClose(owner.offer().key));
+  };
+  all["leak_import_number"] = [] {
+    Owner owner;
+    Device device;
+    aclrtDrvMemHandle handle = nullptr;
+    MUST(PLANTED(aclrtMemImportFromShareableHandle(owner.offer().number, 0, &handle)));
+    use_imported(handle);
+  };
+  all["import_number"] = [] {
+    Owner owner;
+    Device device;
+    aclrtDrvMemHandle handle = nullptr;
+    MUST(aclrtMemImportFromShareableHandle(owner.offer().number, 0, &handle));
+    use_imported(handle);
+    MUST(aclrtFreePhysical(handle));
+  };
 }
 
 }  // namespace programs

@@ -6,6 +6,8 @@ namespace programs {
 
 namespace {
 
+// A device, two streams, an event and a stream-ordered pool, which go at the end; allocate() is
+// aclrtMemPoolMallocAsync, order() lets one stream wait for the other, fill() is aclrtMemsetAsync of 4 KiB.
 struct Streams {
   Device device;
   aclrtStream first = nullptr, second = nullptr;
@@ -51,7 +53,7 @@ void add_stream_programs(Programs& all) {
   all["order_before_allocation"] = [] {
     Streams streams;
     char* const memory = streams.allocate(streams.first);
-    Streams::fill(memory, streams.second);
+    PLANTED(Streams::fill(memory, streams.second));
     MUST(aclrtSynchronizeDevice());
     MUST(aclrtMemPoolFreeAsync(memory, streams.first));
   };
@@ -68,20 +70,20 @@ void add_stream_programs(Programs& all) {
     char* const memory = streams.allocate(streams.first);
     Streams::fill(memory, streams.first);
     MUST(aclrtMemPoolFreeAsync(memory, streams.first));
-    Streams::fill(memory, streams.first);
+    PLANTED(Streams::fill(memory, streams.first));
   };
   all["order_free_elsewhere"] = [] {
     Streams streams;
     char* const memory = streams.allocate(streams.first);
     streams.order(streams.first, streams.second);
     Streams::fill(memory, streams.second);
-    MUST(aclrtMemPoolFreeAsync(memory, streams.first));
+    MUST(PLANTED(aclrtMemPoolFreeAsync(memory, streams.first)));
   };
   all["order_free_in_flight"] = [] {
     Streams streams;
     char* const memory = block(4096);
     Streams::fill(memory, streams.first);
-    aclrtFree(memory);
+    PLANTED(aclrtFree(memory));
   };
   all["order_free_synchronised"] = [] {
     Streams streams;
@@ -112,7 +114,7 @@ void add_stream_programs(Programs& all) {
     Streams::fill(memory, streams.first);
     unregister(earlier);
     region(pool, memory, 4096);
-    Streams::fill(memory, streams.second);
+    PLANTED(Streams::fill(memory, streams.second));
     MUST(aclrtSynchronizeDevice());
     end_heap(pool);
     MUST(aclrtFree(memory));

@@ -71,6 +71,11 @@ RULE_BROKEN(DeviceAborting) {
 }
 RULE_KEPT(DeviceAborting) {
   Device device;
+  aclrtEvent event = make_event();
+  EXPECT_OK(aclrtRecordEvent(event, nullptr));
+  EXPECT_OK(aclrtSynchronizeEvent(event));  // first the work, then the abort
+  EXPECT_OK(aclrtDeviceTaskAbort(0, 0));
+
   Held held, other;
   EXPECT_OK(aclrtDeviceTaskAbort(1, 10));  // another one, which has no work
   aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE;

@@ -6,12 +6,14 @@
 namespace plat::rule_test {
 namespace {
 
-using Device = Memory;  // both devices open, device 0 current
+// Both devices are open, device 0 is the current one.
+using Device = Memory;
 
 void* pretend_alloc(aclrtAllocator, size_t) { return nullptr; }
 void pretend_free(aclrtAllocator, aclrtAllocatorBlock) {}
 void* pretend_address(aclrtAllocatorBlock block) { return block; }
 
+// A description of an allocator; not complete, it lacks the function that gives addresses.
 aclrtAllocatorDesc description(bool complete) {
   static int object = 0;
   aclrtAllocatorDesc desc = aclrtAllocatorCreateDesc();
@@ -35,6 +37,7 @@ RULE_KEPT(AllocatorDescription) {
   EXPECT_OK(aclrtAllocatorDestroyDesc(desc));
 }
 
+// Asks aclrtAllocatorGetByStream for the function that gives addresses.
 aclError look_up(aclrtStream stream, aclrtAllocatorGetAddrFromBlockFunc* address) {
   aclrtAllocatorDesc desc = nullptr;
   aclrtAllocator object = nullptr;
@@ -60,6 +63,7 @@ RULE_KEPT(AllocatorMissing) {
   EXPECT_EQ(address, &pretend_address);
 }
 
+// Copies from the host, with aclrtMemcpy.
 aclError copy_to(void* device, size_t size) {
   std::vector<char> host(size);
   return aclrtMemcpy(device, size, host.data(), size, ACL_MEMCPY_HOST_TO_DEVICE);

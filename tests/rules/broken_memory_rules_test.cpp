@@ -26,6 +26,7 @@ std::vector<aclrtMemUceInfo> told(int32_t device = 0) {
   return entries;
 }
 
+// aclrtMemset of all of it.
 aclError fill(void* block, size_t size, int value = 7) { return aclrtMemset(block, size, value, size); }
 
 RULE_BROKEN(MemoryBroken, {"PLAT_FAULT", "malloc, nth=2, uce"}) {

@@ -10,6 +10,7 @@
 namespace plat::rule_test {
 namespace {
 
+// The number of this thread, as the calls want it.
 uint64_t self() { return static_cast<uint64_t>(pthread_self()); }
 
 RULE_BROKEN(CallbackFunction) {

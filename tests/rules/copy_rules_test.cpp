@@ -228,6 +228,8 @@ RULE_BROKEN(CopyHostToHost) {
 RULE_KEPT(CopyHostToHost) {
   Buffers b;
   EXPECT_OK(aclrtMemcpy(b.pinned, 16, b.host.data(), 16, ACL_MEMCPY_HOST_TO_HOST));
+  EXPECT_OK(aclrtMemcpyAsync(b.device, 16, b.pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE, b.stream));
+  EXPECT_OK(aclrtSynchronizeStream(b.stream));
 }
 
 // Mapped memory of device 1 and a block of device 0.
@@ -241,6 +243,11 @@ RULE_KEPT(CopyVmmPeer, {"PLAT_RULES", "COPY-Peer-VMM-async=error"}) {
   EXPECT_OK(aclrtMapMem(b.va, 2_MiB, 0, physical(2_MiB, device_prop(1)), 0));
   EXPECT_OK(aclrtMemcpyAsync(b.va, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, b.stream));
   EXPECT_OK(aclrtSynchronizeStream(b.stream));
+
+  // What is mapped here but lies on the same device needs no stream.
+  void* own = reserve(2_MiB);
+  EXPECT_OK(aclrtMapMem(own, 2_MiB, 0, physical(2_MiB), 0));
+  EXPECT_OK(aclrtMemcpy(own, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
 }
 
 // A block on device 1, beside those on device 0.
@@ -264,6 +271,8 @@ RULE_KEPT(CopyPeer, {"PLAT_RULES", "COPY-Peer-access=error"}) {
   Buffers b;
   void* far = block_on_device_1();
   EXPECT_OK(aclrtDeviceEnablePeerAccess(1, 0));
+  EXPECT_OK(aclrtMemcpy(far, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
+
   EXPECT_OK(aclrtMemcpyAsync(far, 16, b.device, 16, ACL_MEMCPY_DEVICE_TO_DEVICE, b.stream));
   EXPECT_OK(aclrtSynchronizeStream(b.stream));
   EXPECT_OK(aclrtDeviceDisablePeerAccess(1));
@@ -317,6 +326,7 @@ RULE_KEPT(Copy2dInDevice) {
   EXPECT_OK(
       aclrtMemcpy2dAsync(b.device, 64, offset(b.device, 4096), 64, 64, 2, ACL_MEMCPY_DEFAULT, b.stream));
   EXPECT_OK(aclrtSynchronizeStream(b.stream));
+  EXPECT_OK(aclrtMemcpy2d(b.device, 64, b.pinned, 64, 64, 2, ACL_MEMCPY_DEFAULT));  // not inside a device
 }
 
 // A batch of equal entries to the device, with one attribute.

@@ -56,6 +56,8 @@ RULE_BROKEN(EventFlagSupport) {
 }
 RULE_KEPT(EventFlagSupport) {
   Device device;
+  aclrtEvent event = nullptr;
+  EXPECT_OK(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC));
   make_extended_event(ACL_EVENT_SYNC);
   make_extended_event(ACL_EVENT_IPC);
 }
@@ -69,6 +71,11 @@ RULE_BROKEN(EventDeviceOnly) {
 }
 RULE_KEPT(EventDeviceOnly) {
   Device device;
+  aclrtEvent event = make_event(ACL_EVENT_SYNC);
+  EXPECT_OK(aclrtRecordEvent(event, nullptr));
+  EXPECT_OK(aclrtStreamWaitEvent(make_stream(), event));
+  EXPECT_OK(aclrtSynchronizeDevice());
+
   EXPECT_OK(aclrtDestroyEvent(make_event(ACL_EVENT_DEVICE_USE_ONLY)));
 }
 

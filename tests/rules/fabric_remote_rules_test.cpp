@@ -10,7 +10,8 @@ namespace {
 using fabric::Cause;
 using test::FakeDaemon;
 
-constexpr size_t kBytes = 4_MiB;  // what the daemon has
+// What the daemon has, 4 MiB.
+constexpr size_t kBytes = 4_MiB;
 #define ON_SERVER_1 \
   {"PLAT_PRODUCT", "a3"}, {"PLAT_NODE", "shared"}, { "PLAT_SERVER", "1" }
 

@@ -18,12 +18,14 @@ constexpr auto kDefault = ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT;
 #define ON_A3 \
   { "PLAT_PRODUCT", "a3" }
 
+// What aclrtMemExportToShareableHandleV2 gives for other servers.
 aclrtMemFabricHandle export_fabric(aclrtDrvMemHandle handle, uint64_t flags = kEverybody) {
   aclrtMemFabricHandle fabric{};
   EXPECT_OK(aclrtMemExportToShareableHandleV2(handle, flags, kFabric, &fabric));
   return fabric;
 }
 
+// Memory of the host, in huge pages; all else is 0.
 aclrtPhysicalMemProp host_prop() {
   aclrtPhysicalMemProp prop{};
   prop.memAttr = ACL_MEM_P2P_HUGE;
@@ -31,11 +33,13 @@ aclrtPhysicalMemProp host_prop() {
   return prop;
 }
 
+// aclrtMemImportFromShareableHandleV2 of a fabric handle.
 aclError import(aclrtMemFabricHandle& fabric, aclrtDrvMemHandle* handle = nullptr) {
   aclrtDrvMemHandle unused = nullptr;
   return aclrtMemImportFromShareableHandleV2(&fabric, kFabric, 0, handle != nullptr ? handle : &unused);
 }
 
+// The handle with something else in it.
 aclrtMemFabricHandle changed(const aclrtMemFabricHandle& fabric, const auto& change) {
   FabricHandle inside = FabricHandle::read(&fabric);
   change(inside);

@@ -11,12 +11,14 @@
 namespace plat::rule_test {
 namespace {
 
-void* allocate(size_t size, aclError expected = ACL_SUCCESS) {
+// What aclrtMalloc gives.
+void* take(size_t size, aclError expected = ACL_SUCCESS) {
   void* pointer = nullptr;
   EXPECT_EQ(aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_ONLY), expected) << aclGetRecentErrMsg();
   return pointer;
 }
 
+// What aclrtGetMemInfo tells of device memory.
 size_t total_bytes() {
   size_t free_bytes = 0, total = 0;
   EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
@@ -25,7 +27,7 @@ size_t total_bytes() {
 
 RULE_BROKEN(FaultInjected, {"PLAT_FAULT", "aclrtMalloc, nth=2, fail=507899"}) {
   EXPECT_OK(aclrtSetDevice(0));
-  void* first = allocate(4096);
+  void* first = take(4096);
   void* second = nullptr;
   EXPECT_BREAKS(aclrtMalloc(&second, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
   EXPECT_EQ(second, nullptr);
@@ -35,22 +37,22 @@ RULE_BROKEN(FaultInjected, {"PLAT_FAULT", "aclrtMalloc, nth=2, fail=507899"}) {
 }
 RULE_KEPT(FaultInjected, {"PLAT_FAULT", "aclrtMalloc, nth=2, fail=507899"}) {
   EXPECT_OK(aclrtSetDevice(0));
-  EXPECT_OK(aclrtFree(allocate(4096)));
+  EXPECT_OK(aclrtFree(take(4096)));
 }
 
 RULE_BROKEN(FaultCapacity, {"PLAT_FAULT", "capacity, after=8MiB"}) {
   EXPECT_OK(aclrtSetDevice(0));
   EXPECT_EQ(total_bytes(), 64_MiB);
-  void* first = allocate(6_MiB - 64);
+  void* first = take(6_MiB - 64);
   void* second = nullptr;
   EXPECT_BREAKS(aclrtMalloc(&second, 4_MiB - 64, ACL_MEM_MALLOC_HUGE_ONLY));
   EXPECT_EQ(total_bytes(), 8_MiB);
   EXPECT_OK(aclrtFree(first));
-  EXPECT_OK(aclrtFree(allocate(4_MiB - 64)));
+  EXPECT_OK(aclrtFree(take(4_MiB - 64)));
 }
 RULE_KEPT(FaultCapacity, {"PLAT_FAULT", "capacity, after=8MiB"}) {
   EXPECT_OK(aclrtSetDevice(0));
-  for (int i = 0; i < 20; ++i) EXPECT_OK(aclrtFree(allocate(6_MiB - 64)));
+  for (int i = 0; i < 20; ++i) EXPECT_OK(aclrtFree(take(6_MiB - 64)));
 }
 
 // A plan that is not understood is no plan: nothing runs until it is corrected.
@@ -113,7 +115,7 @@ TEST(FaultPlan, DelaysTheStreamThatTheCallFeeds) {
 TEST(FaultPlan, FailsEveryTenthOfAGroup) {
   run({{"PLAT_FAULT", "memset, every=10, fail=507899"}}, [] {
     EXPECT_OK(aclrtSetDevice(0));
-    void* block = allocate(2_MiB - 64);
+    void* block = take(2_MiB - 64);
     int failed = 0;
     for (int i = 0; i < 100; ++i) failed += aclrtMemset(block, 64, i, 64) == 507899 ? 1 : 0;
     EXPECT_EQ(failed, 10);

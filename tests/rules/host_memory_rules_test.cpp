@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include "rules/memory_fixture.h"
@@ -12,7 +13,8 @@
 namespace plat::rule_test {
 namespace {
 
-using Device = Memory;  // both devices open, device 0 current
+// Both devices are open, device 0 is the current one.
+using Device = Memory;
 
 // Two pages of host memory.
 void* page() { return std::aligned_alloc(kPage, 2 * kPage); }
@@ -31,7 +33,8 @@ RULE_KEPT(HostFreeUnknown) {
   EXPECT_OK(aclrtFreeHost(host));
 }
 
-// A copy is held still by a page that faults, as in busy_rules_test.cpp.
+// A copy is held still by a page that faults: the handler of the fault waits until the test has seen what it
+// wants to see. HeldCopy does so with memory of its own, here it is the memory that is given back.
 sem_t copy_has_begun;
 sem_t copy_may_go_on;
 void* closed_page = nullptr;
@@ -42,31 +45,45 @@ void hold_copy(int) {
   mprotect(closed_page, kPage, PROT_READ | PROT_WRITE);
 }
 
-RULE_BROKEN(HostFreeBusy) {
-  Device d;
-  sem_init(&copy_has_begun, 0, 0);
-  sem_init(&copy_may_go_on, 0, 0);
-  signal(SIGSEGV, hold_copy);  // after the device is open: in front of the library's own
-  void* pinned = nullptr;
-  EXPECT_OK(aclrtMallocHost(&pinned, 2 * kPage));
-  void* device = malloc_device(2 * kPage);
-  for (const bool to_device : {true, false}) {
-    EXPECT_OK(aclrtMemcpy(device, 2 * kPage, pinned, 2 * kPage, ACL_MEMCPY_HOST_TO_DEVICE));
-    closed_page = offset(pinned, kPage);
+// Work with two pages of host memory that has begun and waits at the second one; let_go() lets it end.
+struct HeldWork {
+  std::thread thread;
+  HeldWork(void* pages, const std::function<void()>& work) {
+    sem_init(&copy_has_begun, 0, 0);
+    sem_init(&copy_may_go_on, 0, 0);
+    signal(SIGSEGV, hold_copy);  // after the device is open: in front of the library's own
+    closed_page = offset(pages, kPage);
     mprotect(closed_page, kPage, PROT_NONE);
-    std::thread copier([&] {
-      EXPECT_OK(aclrtSetDevice(0));
-      if (to_device)
-        EXPECT_OK(aclrtMemcpy(device, 2 * kPage, pinned, 2 * kPage, ACL_MEMCPY_HOST_TO_DEVICE));
-      else
-        EXPECT_OK(aclrtMemset(pinned, 2 * kPage, 3, 2 * kPage));
+    thread = std::thread([=] {
+      EXPECT_READY(aclrtSetDevice(0));
+      work();
     });
     while (sem_wait(&copy_has_begun) != 0) {
     }
-    for (int attempt = 0; attempt < 3; ++attempt) EXPECT_BREAKS(aclrtFreeHost(pinned));
-    sem_post(&copy_may_go_on);
-    copier.join();
   }
+  void let_go() {
+    sem_post(&copy_may_go_on);
+    thread.join();
+  }
+};
+
+RULE_BROKEN(HostFreeBusy) {
+  Device d;
+  void *pinned = nullptr, *device = malloc_device(2 * kPage);
+  EXPECT_OK(aclrtMallocHost(&pinned, 2 * kPage));
+  const auto copy = [=] {
+    EXPECT_OK(aclrtMemcpy(device, 2 * kPage, pinned, 2 * kPage, ACL_MEMCPY_HOST_TO_DEVICE));
+  };
+  copy();
+  HeldWork copying(pinned, copy);
+  EXPECT_BREAKS(aclrtFreeHost(pinned));
+  for (int attempt = 0; attempt < 2; ++attempt) EXPECT_BREAKS(aclrtFreeHost(pinned));
+  copying.let_go();
+
+  copy();
+  HeldWork filling(pinned, [=] { EXPECT_OK(aclrtMemset(pinned, 2 * kPage, 3, 2 * kPage)); });
+  for (int attempt = 0; attempt < 3; ++attempt) EXPECT_BREAKS(aclrtFreeHost(pinned));
+  filling.let_go();
   EXPECT_OK(aclrtFreeHost(pinned));
 }
 RULE_KEPT(HostFreeBusy) {
@@ -77,6 +94,10 @@ RULE_KEPT(HostFreeBusy) {
   EXPECT_OK(aclrtMallocHost(&pinned, 4096));
   EXPECT_OK(aclrtMemcpyAsync(malloc_device(), 4096, pinned, 4096, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   EXPECT_OK(aclrtFreeHostWithDevSync(pinned));
+  EXPECT_OK(aclrtMallocHost(&pinned, 4096));
+  EXPECT_OK(aclrtMemcpyAsync(malloc_device(), 4096, pinned, 4096, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  EXPECT_OK(aclrtSynchronizeStream(stream));
+  EXPECT_OK(aclrtFreeHost(pinned));
 }
 
 // What was freed, and what lies behind the end, is refused like memory of the device.

@@ -39,14 +39,15 @@ RULE_BROKEN(DeviceIdNegative) {
   EXPECT_EQ(id, 5);
 }
 RULE_KEPT(DeviceIdNegative, {"PLAT_DEVICES", "4"}, {"ASCEND_RT_VISIBLE_DEVICES", "1,3"}) {
+  int32_t first = -7;
+  EXPECT_OK(aclrtGetLogicDevIdByUserDevId(0, &first));
+  EXPECT_EQ(first, 1);  // of devices 1 and 3 the first
+
   const auto to = [](auto convert, int32_t from) {
     int32_t id = -7;
     const aclError code = convert(from, &id);
     return code == 0 ? id : -code;
   };
-  int32_t first = -7;
-  EXPECT_OK(aclrtGetLogicDevIdByUserDevId(0, &first));
-  EXPECT_EQ(first, 1);
   EXPECT_EQ(to(aclrtGetLogicDevIdByUserDevId, 1), 3);
   EXPECT_EQ(to(aclrtGetUserDevIdByLogicDevId, 3), 1);
   // The names of these two say logic id, and mean user id.
@@ -243,20 +244,21 @@ RULE_BROKEN(CoreNumber, kNumbers) {
 // The stream's limit comes before the device's, and that before the hardware; each thread chooses for itself.
 RULE_KEPT(CoreNumber, kNumbers) {
   Device device;
-  aclrtStream stream = make_stream();
   const auto here = [] {
     uint32_t value = 0;
     EXPECT_OK(aclrtGetResInCurrentThread(ACL_RT_DEV_RES_CUBE_CORE, &value));
     return value;
   };
+  EXPECT_EQ(here(), 24u);
+  EXPECT_OK(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 8));
+  EXPECT_EQ(here(), 8u);
+
+  aclrtStream stream = make_stream();
   const auto of_stream = [&] {
     uint32_t value = 0;
     EXPECT_OK(aclrtGetStreamResLimit(stream, ACL_RT_DEV_RES_CUBE_CORE, &value));
     return value;
   };
-  EXPECT_EQ(here(), 24u);
-  EXPECT_OK(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 8));
-  EXPECT_EQ(here(), 8u);
   EXPECT_EQ(of_stream(), 8u);
   EXPECT_OK(aclrtUseStreamResInCurrentThread(stream));
   EXPECT_EQ(here(), 8u);

@@ -12,6 +12,7 @@ namespace {
 using test::Channel;
 using test::Peer;
 
+// The handle of an event that aclrtIpcGetEventHandle gives, as a number.
 uint64_t bits_of(aclrtEvent event) {
   aclrtIpcEventHandle handle{};
   EXPECT_OK(aclrtIpcGetEventHandle(event, &handle));
@@ -20,6 +21,7 @@ uint64_t bits_of(aclrtEvent event) {
   for (size_t i = sizeof bits; i < sizeof handle; ++i) EXPECT_EQ(handle.reserved[i], 0);
   return bits;
 }
+// aclrtIpcOpenEventHandle of the handle of an event that is a number.
 aclError open_event(uint64_t bits, aclrtEvent* event) {
   aclrtIpcEventHandle handle{};
   std::memcpy(handle.reserved, &bits, sizeof bits);
@@ -27,7 +29,7 @@ aclError open_event(uint64_t bits, aclrtEvent* event) {
 }
 
 // Shows an event. Told 1 it holds its stream and records; told 2 it lets the stream go; told 0 it ends.
-void exporter(Channel& channel) {
+void event_owner(Channel& channel) {
   EXPECT_OK(aclrtSetDevice(0));
   aclrtEvent event = make_extended_event(ACL_EVENT_IPC);
   channel.send(bits_of(event));
@@ -53,10 +55,12 @@ void exporter(Channel& channel) {
     channel.send(1);
   }
 }
-void ask(Peer& peer, uint64_t what) {
+// Tells the peer what to do, and waits until it is done.
+void tell(Peer& peer, uint64_t what) {
   peer.channel().send(what);
   peer.channel().receive();
 }
+// What aclrtQueryEventStatus tells.
 bool is_reached(aclrtEvent event) {
   aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
   EXPECT_OK(aclrtQueryEventStatus(event, &status));
@@ -75,7 +79,7 @@ RULE_KEPT(EventNumberless) {
 }
 
 RULE_BROKEN(EventNotShared) {
-  Peer peer(exporter);
+  Peer peer(event_owner);
   const uint64_t bits = peer.channel().receive();
   Device device;
   aclrtIpcEventHandle handle{};
@@ -114,7 +118,7 @@ RULE_KEPT(EventShareLimit) {
 }
 
 RULE_BROKEN(EventKey) {
-  Peer peer(exporter);
+  Peer peer(event_owner);
   const uint64_t bits = peer.channel().receive();
   aclrtEvent event = nullptr;
   EXPECT_EQ(open_event(bits, &event), 107002);
@@ -124,9 +128,9 @@ RULE_BROKEN(EventKey) {
   EXPECT_BREAKS(open_event(bits + 1, &event));
   EXPECT_BREAKS(open_event(bits + (uint64_t{5} << 32), &event));
   EXPECT_BREAKS(open_event(~uint64_t{0}, &event));
-  // The exporter is killed while somebody waits: streams and host threads are told.
+  // The owner of the event is killed while somebody waits: streams and host threads are told.
   EXPECT_OK(open_event(bits, &event));
-  ask(peer, 1);
+  tell(peer, 1);
   aclrtStream stream = make_stream();
   EXPECT_OK(aclrtStreamWaitEvent(stream, event));
   EXPECT_FALSE(is_reached(event));
@@ -139,7 +143,7 @@ RULE_BROKEN(EventKey) {
 // What is recorded there is waited for here, by streams and by the host; what is not recorded is waited for
 // by none.
 RULE_KEPT(EventKey) {
-  Peer peer(exporter);
+  Peer peer(event_owner);
   const uint64_t bits = peer.channel().receive();
   Device device;
   aclrtEvent event = nullptr;
@@ -149,8 +153,9 @@ RULE_KEPT(EventKey) {
   aclrtStream stream = make_stream();
   EXPECT_OK(aclrtStreamWaitEvent(stream, event));
   EXPECT_OK(aclrtSynchronizeStream(stream));
+
   for (int round = 0; round < 3; ++round) {
-    ask(peer, 1);
+    tell(peer, 1);
     EXPECT_FALSE(is_reached(event));
     EXPECT_OK(aclrtStreamWaitEvent(stream, event));
     EXPECT_EQ(aclrtSynchronizeEventWithTimeout(event, 5), 507047);
@@ -175,7 +180,7 @@ RULE_BROKEN(EventKeySelf) {
   EXPECT_BREAKS(open_event(bits_of(event), &again));
 }
 RULE_KEPT(EventKeySelf) {
-  Peer peer(exporter);
+  Peer peer(event_owner);
   const uint64_t bits = peer.channel().receive();
   Device device;
   aclrtEvent one = nullptr, other = nullptr;
@@ -186,7 +191,7 @@ RULE_KEPT(EventKeySelf) {
 }
 
 RULE_BROKEN(EventImported) {
-  Peer peer(exporter);
+  Peer peer(event_owner);
   const uint64_t bits = peer.channel().receive();
   Device device;
   aclrtEvent event = nullptr;

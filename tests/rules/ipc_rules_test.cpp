@@ -16,17 +16,21 @@ namespace {
 using test::Channel;
 using test::Peer;
 
+// The flag that lets every process import.
 constexpr uint64_t kEveryProcess = ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
+// A key has 64 characters, and ends with a zero.
 constexpr size_t kKeyBytes = 65;
 #define ON_SHARED_MACHINE \
   { "PLAT_NODE", "shared" }
 
+// What aclrtMalloc gives.
 void* block(size_t size) {
   void* pointer = nullptr;
   EXPECT_OK(aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_FIRST));
   return pointer;
 }
 
+// What aclrtIpcMemGetExportKey gives.
 std::string export_key(void* pointer, size_t size, uint64_t flags = 0) {
   char key[kKeyBytes] = {};
   EXPECT_OK(aclrtIpcMemGetExportKey(pointer, size, key, sizeof key, flags));
@@ -34,8 +38,10 @@ std::string export_key(void* pointer, size_t size, uint64_t flags = 0) {
   return key;
 }
 
+// aclrtMemset of all of it.
 void fill(void* pointer, size_t size, char value) { EXPECT_OK(aclrtMemset(pointer, size, value, size)); }
 
+// The byte of device memory that is so far in.
 char byte_at(const void* pointer, size_t at) {
   char value = 0;
   EXPECT_OK(aclrtMemcpy(&value, 1, static_cast<const char*>(pointer) + at, 1, ACL_MEMCPY_DEVICE_TO_HOST));
@@ -228,7 +234,17 @@ RULE_BROKEN(IpcUnknown) {
   EXPECT_BREAKS(aclrtIpcMemClose(key.c_str()));
 }
 RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
-  // Write there, read at home; small and large blocks alike.
+  Peer peer(exporter_of(4096, kEveryProcess));
+  const std::string key = peer.channel().receive_text();
+  EXPECT_OK(aclrtSetDevice(0));
+  void* imported = nullptr;
+  EXPECT_OK(aclrtIpcMemImportByKey(&imported, key.c_str(), 0));
+  EXPECT_EQ(byte_at(imported, 0), 7);  // as the other process wrote it
+  EXPECT_OK(aclrtIpcMemClose(key.c_str()));
+}
+
+// Write there, read at home; small and large blocks alike.
+void use_blocks_of_peers() {
   const size_t sizes[2] = {3000, 6_MiB};
   Peer small(exporter_of(sizes[0], kEveryProcess));
   Peer large(exporter_of(sizes[1], kEveryProcess));
@@ -256,6 +272,7 @@ RULE_KEPT(IpcUnknown, ON_SHARED_MACHINE) {
   EXPECT_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
   EXPECT_EQ(free_bytes, total_bytes);
 }
+TEST(IpcMemory, IsWrittenThereAndReadAtHome) { run({ON_SHARED_MACHINE}, use_blocks_of_peers); }
 
 RULE_BROKEN(IpcDenied, ON_SHARED_MACHINE) {
   Peer exporter(exporter_of(4096, 0));
@@ -359,6 +376,7 @@ RULE_BROKEN(HostTouch) {
     static_cast<volatile char*>(m.va)[0] = 1;
   });
   EXPECT_FALSE(toucher.join());
+
   broken_without_a_call();
 }
 RULE_KEPT(HostTouch, {"PLAT_HOST_ACCESS", "allow"}) {

@@ -11,16 +11,21 @@
 namespace plat::rule_test {
 namespace {
 
+// The host as a place of managed memory.
 constexpr aclrtMemManagedLocation kHost{ACL_MEM_LOCATIONTYPE_HOST, 0};
+// No place at all.
 constexpr aclrtMemManagedLocation kNowhere{ACL_MEM_LOCATIONTYPE_INVALID, 0};
+// A device as a place of managed memory.
 aclrtMemManagedLocation device_place(int32_t id) { return {ACL_MEM_LOCATIONTYPE_DEVICE, id}; }
 
+// What aclrtMemAllocManaged gives.
 char* managed(uint64_t size) {
   void* memory = nullptr;
   EXPECT_OK(aclrtMemAllocManaged(&memory, size, ACL_RT_MEM_ATTACH_GLOBAL));
   return static_cast<char*>(memory);
 }
 
+// What aclrtMemManagedGetAttr tells.
 int32_t attribute(int which, const void* memory, size_t size) {
   int32_t value = -99;
   EXPECT_OK(
@@ -148,6 +153,10 @@ RULE_BROKEN(ManagedData) {
 RULE_KEPT(ManagedData) {
   EXPECT_OK(aclrtSetDevice(0));
   char* memory = managed(4_MiB);
+  int32_t is_mostly_read = 7;
+  EXPECT_OK(aclrtMemManagedGetAttr(ACL_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, 4_MiB, &is_mostly_read, 4));
+  EXPECT_EQ(is_mostly_read, 0);
+
   for (const auto& place : {device_place(1), device_place(0), device_place(1)})
     EXPECT_OK(aclrtMemManagedAdvise(memory, 4_MiB, ACL_MEM_ADVISE_SET_ACCESSED_BY, place));
   EXPECT_OK(aclrtMemManagedAdvise(memory, 2_MiB, ACL_MEM_ADVISE_SET_ACCESSED_BY, kHost));

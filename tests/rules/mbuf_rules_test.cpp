@@ -18,6 +18,7 @@ aclrtMbuf buffer(size_t size = 4096) {
   return made;
 }
 
+// What aclrtGetBufData gives.
 char* data_of(aclrtMbuf buf, size_t* size = nullptr) {
   void* data = nullptr;
   size_t bytes = 0;

@@ -7,9 +7,11 @@
 
 namespace plat::rule_test {
 
+// Handles for other servers.
 inline constexpr auto kFabric = ACL_MEM_SHARE_HANDLE_TYPE_FABRIC;
 // Whole pages of the system, whatever their size.
 inline constexpr size_t kPage = os::kLargestPageBytes;
+// The flag that lets every process import.
 inline constexpr uint64_t kEverybody = ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION;
 
 // Memory of a device, in huge pages; all else is 0.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the allocation families.
-#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,12 +8,17 @@
 #include "acl/dvpp/hi_dvpp.h"
 #include "acl/ops/acl_dvpp.h"
 #include "rules/memory_fixture.h"
+#include "support/held_copy.h"
 
 namespace plat::rule_test {
 namespace {
 
-using Device = Memory;  // both devices open, device 0 current
+using test::HeldCopy;
 
+// Both devices are open, device 0 is the current one.
+using Device = Memory;
+
+// aclrtMallocWithCfg with this attribute.
 aclError malloc_with(aclrtMallocAttrType type, uint32_t value) {
   aclrtMallocAttribute attribute{};
   attribute.attr = type;
@@ -130,37 +134,29 @@ RULE_KEPT(FreeMixed) {
   EXPECT_OK(hi_mpi_dvpp_free(media));
 }
 
-// A copy that takes some time, and a free in the middle of it; tried until they meet.
-RULE_BROKEN(FreeBusy, {"PLAT_CAPACITY", "256MiB"}) {
+RULE_BROKEN(FreeBusy) {
   Device d;
-  const size_t size = 64_MiB;
-  std::vector<char> host(size, 1);
-  for (int attempt = 0; attempt < 200; ++attempt) {
-    void* block = malloc_device(size);
-    std::atomic<bool> running{false};
-    std::thread copier([&] {
-      (void)aclrtSetDevice(0);
-      running = true;
-      (void)aclrtMemcpy(block, size, host.data(), size, ACL_MEMCPY_HOST_TO_DEVICE);
-    });
-    while (!running) {
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1 + attempt % 5));
-    const aclError code = aclrtFree(block);
-    if (code != ACL_SUCCESS) {
-      EXPECT_BREAKS(code);
-      copier.join();
-      EXPECT_OK(aclrtFree(block));
-      return;
-    }
-    copier.join();
-  }
-  ADD_FAILURE() << "free and copy never met";
+  void* block = malloc_device(4096);
+  HeldCopy copy(block, 4096, HeldCopy::Kept::Counted);
+  EXPECT_BREAKS(aclrtFree(block));
+  EXPECT_OK(copy.let_go());
+  EXPECT_OK(aclrtFree(block));
+
+  // A thread that has copied with the block before.
+  block = malloc_device(4096);
+  HeldCopy again(block, 4096, HeldCopy::Kept::Noted);
+  EXPECT_BREAKS(aclrtFree(block));
+  EXPECT_OK(again.let_go());
+  EXPECT_OK(aclrtFree(block));
 }
 RULE_KEPT(FreeBusy) {
   Device d;
   void* block = malloc_device(4_MiB);
   std::vector<char> host(4_MiB);
+  EXPECT_OK(aclrtMemcpy(block, host.size(), host.data(), host.size(), ACL_MEMCPY_HOST_TO_DEVICE));
+  EXPECT_OK(aclrtFree(block));
+
+  block = malloc_device(4_MiB);
   EXPECT_OK(aclrtMemcpy(block, host.size(), host.data(), host.size(), ACL_MEMCPY_HOST_TO_DEVICE));
   EXPECT_OK(aclrtFreeWithDevSync(block));
 }

@@ -12,23 +12,28 @@ namespace {
 using test::Channel;
 using test::Peer;
 
+// The flag that lets every process import.
 constexpr uint64_t kEveryWaiter = ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION;
-constexpr size_t kKeyBytes = 65;
+// A key has 64 characters, and ends with a zero.
+constexpr size_t kNotifyKeyBytes = 65;
 #define ON_950 \
   { "PLAT_PRODUCT", "950" }
 
+// What aclrtCreateNotify gives.
 aclrtNotify make_notify(uint64_t flag = 0) {
   aclrtNotify notify = nullptr;
   EXPECT_OK(aclrtCreateNotify(&notify, flag));
   return notify;
 }
+// What aclrtCntNotifyCreate gives.
 aclrtCntNotify make_counter() {
   aclrtCntNotify notify = nullptr;
   EXPECT_OK(aclrtCntNotifyCreate(&notify, 0));
   return notify;
 }
+// What aclrtNotifyGetExportKey gives.
 std::string key_of(aclrtNotify notify, uint64_t flags = kEveryWaiter) {
-  char key[kKeyBytes] = {};
+  char key[kNotifyKeyBytes] = {};
   EXPECT_OK(aclrtNotifyGetExportKey(notify, key, sizeof key, flags));
   EXPECT_EQ(strlen(key), 64u);
   return key;
@@ -54,7 +59,7 @@ RULE_BROKEN(NotifyHandle) {
   aclrtNotify notify = make_notify();
   EXPECT_OK(aclrtDestroyNotify(notify));
   uint32_t number = 0;
-  char key[kKeyBytes];
+  char key[kNotifyKeyBytes];
   int32_t pid = 1;
   EXPECT_BREAKS(aclrtDestroyNotify(notify));
   EXPECT_BREAKS(aclrtRecordNotify(notify, nullptr));
@@ -79,6 +84,10 @@ RULE_KEPT(NotifyHandle) {
   Device device;
   aclrtNotify notify = make_notify();
   aclrtStream one = make_stream(), other = make_stream();
+  EXPECT_OK(aclrtRecordNotify(notify, one));
+  EXPECT_OK(aclrtWaitAndResetNotify(notify, other, 0));
+  EXPECT_OK(aclrtSynchronizeStream(other));
+
   EXPECT_OK(aclrtRecordNotify(notify, one));
   EXPECT_OK(aclrtRecordNotify(notify, one));  // set already
   EXPECT_OK(aclrtWaitAndResetNotify(notify, other, 0));
@@ -117,7 +126,7 @@ RULE_BROKEN(NotifyFlags) {
   EXPECT_EQ(aclrtNotifyImportByKey(&notify, "x", uint64_t{1} << 32),
             107002);  // the upper half is not looked at
   Device device;
-  char key[kKeyBytes];
+  char key[kNotifyKeyBytes];
   EXPECT_BREAKS(aclrtNotifyGetExportKey(make_notify(), key, sizeof key, 1));
 }
 RULE_KEPT(NotifyFlags) {
@@ -139,7 +148,7 @@ RULE_KEPT(NotifyLimit) {
   Device device;
   for (int i = 0; i < 10000; ++i) {  // shown to others and gone again: places come back
     aclrtNotify notify = make_notify();
-    char key[kKeyBytes];
+    char key[kNotifyKeyBytes];
     EXPECT_OK(aclrtNotifyGetExportKey(notify, key, sizeof key, 0));
     EXPECT_OK(aclrtDestroyNotify(notify));
   }
@@ -154,7 +163,12 @@ RULE_BROKEN(NotifyDeviceOnly) {
 }
 RULE_KEPT(NotifyDeviceOnly) {
   Device device;
-  uint32_t number = 0;
+  aclrtNotify notify = make_notify(ACL_NOTIFY_DEFAULT);
+  EXPECT_OK(aclrtRecordNotify(notify, nullptr));
+  EXPECT_OK(aclrtWaitAndResetNotify(notify, nullptr, 0));
+  EXPECT_OK(aclrtSynchronizeStream(nullptr));
+
+  uint32_t number = 0;  // one for the device alone has a number, for its kernels
   EXPECT_OK(aclrtGetNotifyId(make_notify(ACL_NOTIFY_DEVICE_USE_ONLY), &number));
 }
 
@@ -240,7 +254,7 @@ RULE_KEPT(NotifyCount, {"PLAT_PRODUCT", "a3"}) {
 
 RULE_BROKEN(NotifyKeyRoom) {
   Device device;
-  char key[kKeyBytes] = "as it was";
+  char key[kNotifyKeyBytes] = "as it was";
   EXPECT_BREAKS(aclrtNotifyGetExportKey(make_notify(), key, 64, 9));
   EXPECT_BREAKS(aclrtNotifyGetExportKey(make_notify(), key, 0, 0));
   EXPECT_STREQ(key, "as it was");
@@ -285,6 +299,18 @@ RULE_BROKEN(NotifyKey) {
 }
 // One waits, the other records; and the notify outlives its creator's handle where it was imported.
 RULE_KEPT(NotifyKey) {
+  Peer peer(exporter(kEveryWaiter));
+  const std::string key = peer.channel().receive_text();
+  Device device;
+  aclrtNotify notify = nullptr;
+  EXPECT_OK(aclrtNotifyImportByKey(&notify, key.c_str(), 0));
+  EXPECT_OK(aclrtRecordNotify(notify, nullptr));
+  EXPECT_OK(aclrtSynchronizeStream(nullptr));
+  EXPECT_OK(aclrtDestroyNotify(notify));
+}
+
+// Each records a notify of the other, many times, and once more when its creator has destroyed it.
+void play_ping_pong() {
   Peer peer([](Channel& channel) {
     EXPECT_OK(aclrtSetDevice(0));
     aclrtNotify ping = make_notify();
@@ -321,6 +347,7 @@ RULE_KEPT(NotifyKey) {
   EXPECT_OK(aclrtSynchronizeStream(nullptr));
   EXPECT_OK(aclrtDestroyNotify(ping));
 }
+TEST(Notify, GoesToAndFroBetweenProcesses) { run({}, play_ping_pong); }
 
 RULE_BROKEN(NotifyKeyDenied) {
   Peer peer(exporter(0));
@@ -374,7 +401,7 @@ RULE_BROKEN(NotifyShown) {
   aclrtNotify imported = nullptr;
   EXPECT_OK(aclrtNotifyImportByKey(&imported, key.c_str(), 0));
   EXPECT_BREAKS(aclrtNotifySetImportPid(imported, &pid, 1));
-  char again[kKeyBytes];
+  char again[kNotifyKeyBytes];
   EXPECT_BREAKS(aclrtNotifyGetExportKey(imported, again, sizeof again, 0));
   peer.channel().send(0);
   EXPECT_TRUE(peer.join());
@@ -404,6 +431,12 @@ RULE_BROKEN(NotifyMode, ON_950) {
 RULE_KEPT(NotifyMode, ON_950) {
   Device device;
   aclrtCntNotify counter = make_counter();
+  aclrtCntNotifyRecordInfo six{ACL_RT_CNT_NOTIFY_RECORD_SET_VALUE_MODE, 6};
+  EXPECT_OK(aclrtCntNotifyRecord(counter, nullptr, &six));
+  aclrtCntNotifyWaitInfo more{ACL_RT_CNT_NOTIFY_WAIT_BIGGER_MODE, 5, 0, 0, {}};
+  EXPECT_OK(aclrtCntNotifyWaitWithTimeout(counter, nullptr, &more));
+  EXPECT_OK(aclrtSynchronizeStream(nullptr));
+
   const auto change = [&](aclrtCntNotifyRecordMode mode, uint32_t value) {
     aclrtCntNotifyRecordInfo info{mode, value};
     EXPECT_OK(aclrtCntNotifyRecord(counter, nullptr, &info));

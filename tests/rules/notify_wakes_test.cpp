@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -114,11 +113,15 @@ TEST(NotifyWakes, AThreadIsToldByItsOwnProcess) {
     aclrtStream stream = make_stream();
     for (int turn = 0; turn < kTurns; ++turn) {
       EXPECT_OK(aclrtWaitAndResetNotify(notify, stream, 0));
+      std::atomic<pid_t> begun{0};
       std::thread waiter([&] {
         EXPECT_OK(aclrtSetDevice(0));
+        begun = gettid();
         EXPECT_OK(aclrtSynchronizeStream(stream));
       });
-      if (turn % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // Every tenth time it sleeps in the call before; otherwise the two come as they come.
+      while (turn % 10 == 0 && (begun == 0 || test::state_of(getpid(), begun) != 'S'))
+        std::this_thread::yield();
       EXPECT_OK(aclrtRecordNotify(notify, nullptr));
       waiter.join();
     }

@@ -5,7 +5,8 @@
 namespace plat::rule_test {
 namespace {
 
-using Device = Memory;  // both devices open, device 0 current
+// Both devices are open, device 0 is the current one.
+using Device = Memory;
 
 RULE_BROKEN(PoolHandle) {
   PoolFixture p;

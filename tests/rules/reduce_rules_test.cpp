@@ -13,10 +13,14 @@
 namespace plat::rule_test {
 namespace {
 
+// The sum of the two.
 constexpr auto kSum = ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM;
+// The larger of the two.
 constexpr auto kMax = ACL_RT_MEMCPY_SDMA_AUTOMATIC_MAX;
+// The smaller of the two.
 constexpr auto kMin = ACL_RT_MEMCPY_SDMA_AUTOMATIC_MIN;
 
+// aclrtReduceAsync, of float numbers and on the default stream unless it says otherwise.
 aclError reduce(void* dst, const void* src, uint64_t bytes, int kind = kSum, aclDataType type = ACL_FLOAT,
                 aclrtStream stream = nullptr, void* reserve = nullptr) {
   return aclrtReduceAsync(dst, src, bytes, static_cast<aclrtReduceKind>(kind), type, stream, reserve);

@@ -7,7 +7,8 @@
 // Each runs in a process of its own, on a machine of its own. Settings are given before the body:
 //   RULE_BROKEN(ProductSupport, {"PLAT_PRODUCT", "950"}) { ... }
 // EXPECT_BREAKS checks the code of the rule for the product's driver generation, and that aclGetRecentErrMsg
-// cites the rule. A test that breaks nothing, or keeps nothing beyond what its fixture prepares, fails.
+// cites the rule. A test that breaks nothing fails, and so does one that keeps nothing: of the calls that
+// break the rule in the other test it makes one that succeeds. rule_test.cpp names the few that cannot.
 //
 // The book shows both to its readers as examples (rules/example.h): the first one up to the first breach,
 // either up to the first empty line. So they begin with the plainest case, and helpers have a comment.
@@ -44,7 +45,7 @@ inline bool add(RuleId rule, Side side) {
 // or dies. Returns what the body asserted.
 struct Asserted {
   std::set<std::string> breaking_calls;  // functions whose message cited the rule
-  size_t kept = 0;                       // calls that had to succeed, but for those that prepare
+  std::set<std::string> kept;            // expressions that had to succeed, but for those that prepare
 };
 Asserted run(const Settings& settings, const std::function<void()>& body);
 void run_test(RuleId rule, Side side, const Settings& settings, const std::function<void()>& body);
@@ -57,6 +58,7 @@ void expect_ok(aclError code, const char* expression, const char* file, int line
 // For a rule that is broken otherwise than by a call.
 void broken_without_a_call();
 
+// A number as an address.
 inline void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace plat::rule_test

@@ -14,6 +14,7 @@ using test::Peer;
 #define ON_SHARED_MACHINE \
   { "PLAT_NODE", "shared" }
 
+// What aclrtMemExportToShareableHandle gives.
 uint64_t export_number(aclrtDrvMemHandle handle, uint64_t flags = 0) {
   uint64_t number = 0;
   EXPECT_OK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, flags, &number));
@@ -143,12 +144,15 @@ RULE_BROKEN(ShareUnknown) {
   EXPECT_BREAKS(aclrtMemImportFromShareableHandle(number, 0, &handle));
 }
 RULE_KEPT(ShareUnknown, ON_SHARED_MACHINE) {
-  // The exporter frees first; the importer keeps the memory alive, and the number with it.
   Peer importer(import_one);
   Peer late(import_one);
   Memory m;
-  const uint64_t number = export_number(m.handle, kEverybody);
+  const uint64_t number = export_number(m.handle);
+  int32_t pids[2] = {importer.pid(), late.pid()};
+  EXPECT_OK(aclrtMemSetPidToShareableHandle(number, pids, 2));
   EXPECT_EQ(ask(importer, number), 0u);
+
+  // The exporter frees first; the importer keeps the memory alive, and the number with it.
   EXPECT_OK(aclrtFreePhysical(m.handle));
   EXPECT_EQ(ask(late, number), 0u);
   size_t free_bytes = 0, total_bytes = 0;

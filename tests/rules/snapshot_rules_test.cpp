@@ -15,9 +15,13 @@
 namespace plat::rule_test {
 namespace {
 
+// aclrtSnapShotProcessLock of this process.
 aclError lock() { return aclrtSnapShotProcessLock(getpid(), nullptr); }
+// aclrtSnapShotProcessUnlock of this process.
 aclError unlock() { return aclrtSnapShotProcessUnlock(getpid(), nullptr); }
+// aclrtSnapShotProcessBackup of this process.
 aclError back_up() { return aclrtSnapShotProcessBackup(getpid(), nullptr); }
+// aclrtSnapShotProcessRestore of this process.
 aclError restore() { return aclrtSnapShotProcessRestore(getpid(), nullptr); }
 
 // Whether all bytes of device memory are `value`.

@@ -8,8 +8,10 @@
 namespace plat::rule_test {
 namespace {
 
+// A folder that is there.
 constexpr const char* kPath = "/tmp";
 
+// aclsysGetVersionStr of this package.
 aclError version_of(const char* package) {
   char name[32] = {};
   std::strncpy(name, package, sizeof name - 1);
@@ -17,8 +19,10 @@ aclError version_of(const char* package) {
   return aclsysGetVersionStr(name, text);
 }
 
+// aclprofInit with a folder that is there.
 aclError begin_profiling() { return aclprofInit(kPath, std::strlen(kPath)); }
 
+// What aclprofCreateConfig makes for these devices.
 aclprofConfig* config_of(std::vector<uint32_t> devices, uint64_t data = ACL_PROF_ACL_API) {
   return aclprofCreateConfig(devices.data(), static_cast<uint32_t>(devices.size()), ACL_AICORE_NONE, nullptr,
                              data);

@@ -8,6 +8,7 @@ namespace plat::rule_test {
 
 // A host function or callback that does nothing.
 inline void nothing(void*) {}
+// Whether aclrtStreamQuery says that nothing is left to do.
 inline bool is_done(aclrtStream stream) {
   aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
   EXPECT_OK(aclrtStreamQuery(stream, &status));

@@ -5,6 +5,7 @@
 namespace plat::rule_test {
 namespace {
 
+// What aclrtMemSetAccess is to allow, reading and writing unless flags say otherwise.
 aclrtMemAccessDesc grant(aclrtMemLocationType type, uint32_t id,
                          int flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
   aclrtMemAccessDesc desc{};
@@ -14,6 +15,7 @@ aclrtMemAccessDesc grant(aclrtMemLocationType type, uint32_t id,
   return desc;
 }
 
+// What aclrtMemGetAccess tells of a place.
 uint64_t access_of(void* va, aclrtMemLocationType type, uint32_t id) {
   aclrtMemLocation location{};
   location.type = type;

@@ -21,6 +21,7 @@
 
 namespace plat::test {
 
+// The daemon of the fabric, in the test itself.
 class FakeDaemon {
  public:
   // Of the node that this process is on.

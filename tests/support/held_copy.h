@@ -15,6 +15,7 @@
 
 namespace plat::test {
 
+// A copy from the host that has begun and waits; let_go() lets it go on, and gives its code.
 class HeldCopy {
  public:
   // How the library keeps the memory: a thread that has copied with it before only notes that it uses it; all

@@ -10,6 +10,7 @@
 
 namespace plat::test {
 
+// Sends and receives numbers and texts between two processes.
 class Channel {
  public:
   Channel(int in, int out) : in_(in), out_(out) {}
@@ -25,6 +26,7 @@ class Channel {
   int out_;
 };
 
+// Another process that runs this body; channel() is to it, and in the body from it.
 class Peer {
  public:
   explicit Peer(const std::function<void(Channel&)>& body);
@@ -40,7 +42,7 @@ class Peer {
   pid_t pid_ = -1;
 };
 
-// A test that starts its own first ACL call: expectations that fail there fail here.
+// Runs in a child, for a test that makes its first ACL call itself. Expectations that fail there fail here.
 void in_child(const std::function<void()>& body);
 
 }  // namespace plat::test
