@@ -53,11 +53,11 @@ HOUSE = {
 SYSTEM = {
     "base": "csignal fmt/format.h tl/expected.hpp",
     "rules": "fmt/format.h strings.h",
-    "device": "fmt/format.h strings.h unistd.h",
+    "device": "fmt/format.h strings.h",
     "stream": "cxxabi.h fmt/format.h",
     "malloc": "fmt/format.h",
     "copy": "immintrin.h",
-    "acl": "cxxabi.h dlfcn.h pthread.h unistd.h",
+    "acl": "cxxabi.h dlfcn.h pthread.h",
     "mstx": "dlfcn.h fcntl.h fmt/format.h pthread.h stdlib.h sys/mman.h sys/stat.h unistd.h",
     "pool": "fmt/format.h pthread.h sched.h sys/mman.h",
     "inspect/check": "cxxabi.h dwarf.h elfutils/libdw.h elfutils/libdwfl.h fmt/format.h fnmatch.h nlohmann/json.hpp",
