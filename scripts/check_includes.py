@@ -28,7 +28,7 @@ HOUSE = {
     "fabric": "base os rules device vmm share",
     "stream": "base os core rules device",
     "malloc": "base os core rules device vmm share stream",
-    "copy": "base os rules device vmm stream malloc",
+    "copy": "base os core rules device vmm stream malloc",
     "acl": "base os rules device vmm share fabric stream malloc copy",
     "mstx": "base core",
     "pool": "base core",

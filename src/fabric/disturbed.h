@@ -6,6 +6,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "device/fault.h"
 #include "fabric/message.h"

@@ -12,10 +12,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "fabric.grpc.pb.h"
+#include "fabric/deadline.h"
 #include "fabricd/guests.h"
 #include "fabricd/keys.h"
 #include "fabricd/link.h"

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/range_block.h"
 #include "pool/depot.h"
 #include "pool/size_class.h"
 #include "pool/small_table.h"

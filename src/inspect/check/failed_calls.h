@@ -7,9 +7,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "inspect/check/heard.h"
+#include "rules/rules.h"
 
 namespace plat::inspect {
 
