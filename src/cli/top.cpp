@@ -52,10 +52,8 @@ struct TopOptions {
 };
 
 std::string devices_text(const MachineView& machine, FabricRates& rates) {
-  std::string text = fmt::format(
-      "Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} "
-      "{:>12}  processes\n",
-      machine.config.node, "device", "capacity", "used");
+  std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
+                                 machine.config.node, "device", "capacity", "used");
   for (const DeviceLine& line : machine.lines) {
     const device::DeviceView& view = line.seen.view;
     if (line.seen.state != device::ObserveState::Live) continue;
@@ -194,9 +192,9 @@ bool look_inside(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
     options.trace = live->path();
     return true;
   }
-  fmt::print(stderr,
-             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds\n"
-             "of each device; 'plat record -- PROGRAM' starts it with the recorder.\n",
+  fmt::print(stderr, R"(plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds
+of each device; 'plat record -- PROGRAM' starts it with the recorder.
+)",
              options.pid, problem);
   return false;
 }
