@@ -29,7 +29,7 @@ namespace plat::fabricd {
 class Peer {
  public:
   static Outcome<std::shared_ptr<Peer>> meet(const Self& self, const Keys& keys, uint32_t server,
-                                             const Place& place, uint32_t deadline_ms);
+                                             const ServerAddress& address, uint32_t deadline_ms);
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   ~Peer();
@@ -88,7 +88,7 @@ class Peer {
   Trouble dead() const;
 
   uint32_t server_ = 0;
-  Place place_;
+  ServerAddress address_;
   std::string node_;
   uint64_t token_ = 0;
   uint32_t data_port_ = 0;

@@ -169,10 +169,10 @@ test("names of streams hide no call", async () => {
   const { page } = await open(browser, pageOf("race_ping_pong"));
   const heights = await page.evaluate(() => {
     const written = [], drawn = [], note = (list, call) => function (...words) { list.push(words); return call.apply(this, words); };
-    const pen = plat.lanes.canvas.getContext("2d");
+    const pen = plat.timeline.canvas.getContext("2d");
     pen.fillText = note(written, pen.fillText);
     pen.fillRect = note(drawn, pen.fillRect);
-    plat.lanes.drawStream(pen, plat.lanes.streams[0], 0, 800);
+    plat.timeline.drawStream(pen, plat.timeline.streams[0], 0, 800);
     return [Math.max(...written.map(([, , y]) => y)), Math.min(...drawn.map(([, y]) => y))];
   });
   assert.ok(heights[0] <= heights[1], `the name ends at ${heights[0]}, calls begin at ${heights[1]}`);
