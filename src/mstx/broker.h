@@ -6,9 +6,12 @@
 // without the registry lock, each at most once on a thread's stack, in the order in which they came.
 #pragma once
 
+#include <atomic>
 #include <bit>
+#include <cstddef>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>

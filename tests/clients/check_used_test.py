@@ -72,3 +72,7 @@ def test_all_headers_are_looked_at(tmp_path):
         "src/high/part/deep.h:1: uses low::File and does not include a header of low/",
         "src/low/file.h:1: uses std::mutex and does not include <mutex>",
     ]
+
+
+def test_this_house_has_nothing_missing():
+    assert check_used.check(SCRIPTS.parent) == []
