@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [--fix]: formatting, the include direction between folders, and licence lines.
+# check.sh [--fix]: formatting, the include direction between folders, what headers use and do not include, and licence lines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t files < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.hpp' '*.c')
@@ -10,4 +10,5 @@ else
   clang-format --dry-run --Werror "${files[@]}"
 fi
 python3 scripts/check_includes.py
+python3 scripts/check_used.py
 python3 scripts/spdx.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""spdx.py [--fix]: every source says its licence in its first line (its second, below a line that names an interpreter).
+"""spdx.py [--fix]: every source says its licence in its first line (its second, below a line that must be the first).
 
 Prints the files that do not, and exits with 1 if there are any; with --fix adds the line.
 """
@@ -10,21 +10,31 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
-COMMENTS = {".h": "//", ".hpp": "//", ".c": "//", ".cpp": "//", ".inc": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".js": "//", ".mjs": "//"}
+COMMENTS = {
+    **dict.fromkeys((".h", ".hpp", ".c", ".cpp", ".inc", ".js", ".mjs", ".proto"), "// {}"),
+    **dict.fromkeys((".py", ".pyi", ".sh", ".bash", ".cmake", ".map", ".pc", ".service"), "# {}"),
+    ".css": "/* {} */",
+    ".html": "<!-- {} -->",
+}
+# Files without a suffix.
+NAMES = {"CMakeLists.txt": "# {}", "Makefile": "# {}", "_plat": "# {}"}
+# First lines that must stay the first: who runs the file, or what it is.
+FIRST = ("#!", "#compdef", "<!doctype")
 # Files that are data of a test, where a line more would be another test.
 EXCEPT = ("tests/traces/", "tests/fuzz/corpus/")
 
 
 def comment_of(path):
-    if path.name == "CMakeLists.txt":
-        return "#"
-    return COMMENTS.get(path.suffix)
+    """How a file says something to its readers alone; None where it cannot. A template is what is made of it."""
+    if path.name in NAMES:
+        return NAMES[path.name]
+    return COMMENTS.get(path.with_suffix("").suffix if path.suffix == ".in" else path.suffix)
 
 
 def with_licence(text, comment):
     lines = text.splitlines(keepends=True)
-    at = 1 if lines and lines[0].startswith("#!") else 0
-    return "".join(lines[:at] + [f"{comment} {LICENCE}\n"] + lines[at:])
+    at = 1 if lines and lines[0].startswith(FIRST) else 0
+    return "".join(lines[:at] + [comment.format(LICENCE) + "\n"] + lines[at:])
 
 
 def main():

@@ -8,7 +8,7 @@ import { showDifference } from "./difference.js";
 import { Findings } from "./findings.js";
 import { Flame } from "./flame.js";
 import { Ground, groundsOf, kGrounds, kWays } from "./ground.js";
-import { Lanes } from "./lanes.js";
+import { Timeline } from "./timeline.js";
 import { showGrowth, showOwners } from "./owners.js";
 import { Places } from "./places.js";
 import { isAlive, readPacked, readTrace } from "./trace.js";
@@ -58,7 +58,7 @@ export class App {
     this.help = make("dl", { class: "keys", hidden: true }, ...kKeys.flatMap(([key, meaning]) => [make("dt", {}, key), make("dd", {}, meaning)]));
     this.said = make("p", { class: "said", "aria-live": "polite" });
     const chart = make("canvas", { id: "blocks", tabindex: 0, role: "img", "aria-label": "blocks over time" });
-    const below = make("canvas", { id: "lanes", role: "img", "aria-label": "pools, ranges, marks and streams over time" });
+    const below = make("canvas", { id: "timeline", role: "img", "aria-label": "pools, ranges, marks and streams over time" });
     this.details = make("aside", { id: "details", "aria-live": "polite" });
     this.tabs = [["flame", "Flame graph"], ["places", "Addresses"], ["findings", "Findings"], ["owners", "Owners"], ["growth", "Growth"]];
     if (this.traces.length > 1) this.tabs.push(["difference", "Difference"]);
@@ -68,7 +68,7 @@ export class App {
     page.replaceChildren(this.head, this.numbers, tools, this.help, this.said,
       make("div", { class: "desk" }, make("div", { class: "charts" }, chart, below), this.details), this.tabBar, ...Object.values(this.panels));
     this.blocks = new Blocks(chart, this);
-    this.lanes = new Lanes(below, this);
+    this.timeline = new Timeline(below, this);
     this.flame = new Flame(this.panels.flame, this);
     this.places = new Places(this.panels.places, this);
     this.findings = new Findings(this.panels.findings, this);
@@ -85,7 +85,7 @@ export class App {
     this.grounder.replaceChildren(...(filled.length > 0 ? filled : kGrounds.slice(0, 1)).map(({ key, title }) => make("option", { value: key }, title)));
     if (!filled.some(({ key }) => key === this.key)) this.key = filled[0]?.key ?? "device";
     this.grounder.value = this.key;
-    this.lanes.read(this.trace);
+    this.timeline.read(this.trace);
     if (keep) this.axis.grow(process.duration); else this.axis.end = Math.max(process.duration, 1);
     this.tellNumbers();
     if (!keep) {
@@ -143,7 +143,7 @@ export class App {
     forgetStyles();
     const start = performance.now();
     this.blocks.draw();
-    this.lanes.draw();
+    this.timeline.draw();
     this.frames.push(performance.now() - start);
     if (this.frames.length > 1000) this.frames.shift();
     if (this.tab === "flame") this.flame.draw();

@@ -3,7 +3,7 @@
 # "export" go away, so names are one family. Usage: cmake -DOUTPUT=page.html -P web/join.cmake; src/cli includes it.
 function(plat_join_page folder result)
   set(script "")
-  foreach(module words trace series ground colours axis canvas picture blocks lanes flame places details findings owners difference app)
+  foreach(module words trace series ground colours axis canvas picture blocks timeline flame places details findings owners difference app)
     file(READ ${folder}/${module}.js text)
     string(REGEX REPLACE "\nimport [^\n]*" "" text "${text}")
     string(REGEX REPLACE "\nexport " "\n" text "${text}")

@@ -23,7 +23,7 @@ globalThis.platFollow = async (App, readPacked) => {
   events.addEventListener("more", async () => {
     if (busy || isOver) return;
     busy = true;
-    try { await refresh(); } finally { busy = false; }
+    try { await (app.refreshed = refresh()); } finally { busy = false; }  // kept for whoever waits until it is shown
   });
   // The server waits for this last question.
   events.addEventListener("end", async () => {

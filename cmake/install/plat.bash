@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of the plat command for bash. It asks the command itself, so that it knows what this version can do.
 _plat_complete() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i

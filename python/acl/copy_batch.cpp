@@ -77,11 +77,10 @@ int batch_async_v2(const Numbers& targets, Numbers limits, const Numbers& source
 }  // namespace
 
 void add_copy_batch(Group& rt) {
-  rt.def("memcpy_batch", batch_now, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
-         "attrs_indexes"_a,
-         "(fail_index, ret): copies many ranges now, all in one direction between host and device. attrs are "
-         "dicts "
-         "{'dstLoc': {'id', 'type'}, 'srcLoc': {...}}.");
+  rt.def(
+      "memcpy_batch", batch_now, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a, "attrs_indexes"_a,
+      R"((fail_index, ret): copies many ranges now, all in one direction between host and device. attrs are dicts
+{'dstLoc': {'id', 'type'}, 'srcLoc': {...}}.)");
   rt.def("memcpy_batch_async", batch_async, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,
          "attrs_indexes"_a, "stream"_a, "(fail_index, ret): the same in stream order.");
   rt.def("memcpy_batch_v2", batch_now_v2, "dsts"_a, "dest_maxs"_a, "srcs"_a, "sizes"_a, "attrs"_a,

@@ -67,10 +67,10 @@ void add_memory(Group& rt) {
   const auto size = "size"_a;
   const auto policy = "policy"_a;
   const auto dev_ptr = "dev_ptr"_a;
-  rt.def("malloc", First<aclrtMalloc>::call, size, policy, Release(),
-         "(dev_ptr, ret): device memory on the current device; size is rounded up to 32 bytes, plus the "
-         "product's "
-         "padding. policy is ACL_MEM_MALLOC_*; 207001 when memory is short.");
+  rt.def(
+      "malloc", First<aclrtMalloc>::call, size, policy, Release(),
+      R"((dev_ptr, ret): device memory on the current device; size is rounded up to 32 bytes, plus the product's
+padding. policy is ACL_MEM_MALLOC_*; 207001 when memory is short.)");
   rt.def("malloc_align32", First<aclrtMallocAlign32>::call, size, policy, Release(),
          "(dev_ptr, ret): the same without the padding.");
   rt.def("malloc_cached", First<aclrtMallocCached>::call, size, policy, Release(),
@@ -88,10 +88,10 @@ void add_memory(Group& rt) {
   rt.def("mem_invalidate", Ret<aclrtMemInvalidate>::call, dev_ptr, size, Release(), "Drops cached bytes.");
   rt.def("get_mem_info", mem_info, "attr"_a,
          "(free, total, ret): bytes of the kind of memory that attr (ACL_HBM_MEM and so on) names.");
-  rt.def("get_mem_usage_info", mem_usage_info, "device_id"_a, "count"_a,
-         "(list, ret): at most count users of a device's memory, largest first, each a dict of name, "
-         "cur_mem_size "
-         "and mem_peak_size.");
+  rt.def(
+      "get_mem_usage_info", mem_usage_info, "device_id"_a, "count"_a,
+      R"((list, ret): at most count users of a device's memory, largest first, each a dict of name, cur_mem_size
+and mem_peak_size.)");
   rt.def("check_mem_type", check_mem_type, "addresses"_a, "mem_type"_a, "reserve"_a,
          "(result, ret): 1 if all addresses are of the kinds in mem_type (ACL_RT_MEM_TYPE_*). reserve is 0.");
   rt.def("pointer_get_attributes", pointer_attributes, "ptr"_a,

@@ -10,9 +10,8 @@ PYBIND11_MODULE(acl, acl) {
     return Group(module.def_submodule(name, text));
   };
   module.doc() =
-      "pyACL over libascendcl.so. Addresses, handles and streams are ints; functions return their outputs "
-      "and, "
-      "last, ret: 0 or an error code that acl.get_recent_err_msg() explains.";
+      R"(pyACL over libascendcl.so. Addresses, handles and streams are ints; functions return their outputs and,
+last, ret: 0 or an error code that acl.get_recent_err_msg() explains.)";
   add_process(module);
   add_toolkit(module);
   add_data(module);

@@ -36,9 +36,8 @@ Valued<uint64_t> get_attr(uint64_t pool, int32_t attr) {
 void add_pools(Group& rt) {
   const auto pool = "mem_pool"_a;
   rt.def("mem_pool_create", create, "props"_a,
-         "(mem_pool, ret): a pool on a device. props is {'location': {'id', 'type': 1}, 'maxSize': 0, ...}; "
-         "maxSize 0 "
-         "is the whole device.");
+         R"((mem_pool, ret): a pool on a device. props is {'location': {'id', 'type': 1}, 'maxSize': 0, ...};
+maxSize 0 is the whole device.)");
   rt.def("mem_pool_destroy", Ret<aclrtMemPoolDestroy>::call, pool, Release(), "Destroys a pool.");
   rt.def("mem_pool_set_attr", set_pool_attr, pool, "attr"_a, "value"_a, Release(),
          "Sets an attribute (ACL_RT_MEM_POOL_*).");

@@ -51,19 +51,18 @@ py::tuple version_number(const std::string& package) {
 }  // namespace
 
 void add_process(Group& acl) {
-  acl.def("init", init, "config_path"_a = py::none(),
-          "Initialises ACL, with the path of a JSON file or none. Once for each process: a repeat returns "
-          "100002, "
-          "which may be ignored.");
+  acl.def(
+      "init", init, "config_path"_a = py::none(),
+      R"(Initialises ACL, with the path of a JSON file or none. Once for each process: a repeat returns 100002,
+which may be ignored.)");
   acl.def("finalize", Ret<aclFinalize>::call, Release(),
           "Tears everything down. Call it after the last device was reset; a repeat returns 100037.");
   acl.def("finalize_reference", finalize_reference,
           "Undoes one init and tears down at the last. Returns (references left, ret).");
   acl.def(
       "get_recent_err_msg", [] { return py::str(aclGetRecentErrMsg()); },
-      "Why the calling thread's most recent failing call failed: the rule, the argument, the values and the "
-      "remedy. "
-      "Empty when none did.");
+      R"(Why the calling thread's most recent failing call failed: the rule, the argument, the values and the
+remedy. Empty when none did.)");
   acl.def("get_soc_name", soc_name, "The SoC that the device plays, or None without a device.");
   acl.def(
       "sys_get_version_str", version_text, "pkg_name"_a,

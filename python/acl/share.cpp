@@ -73,11 +73,11 @@ py::tuple import_v2(const py::object& value, int32_t type, uint64_t flags) {
 
 void add_share(Group& rt) {
   const auto handle = "handle"_a, shareable = "shareable_handle"_a, type = "share_type"_a, flags = "flags"_a;
-  rt.def("mem_export_to_shareable_handle", Last<aclrtMemExportToShareableHandle>::call, handle,
-         "handle_type"_a, flags, Release(),
-         "(shareable_handle, ret): a number by which another process imports the memory. handle_type is 0; "
-         "flags 1 "
-         "needs no whitelist.");
+  rt.def(
+      "mem_export_to_shareable_handle", Last<aclrtMemExportToShareableHandle>::call, handle, "handle_type"_a,
+      flags, Release(),
+      R"((shareable_handle, ret): a number by which another process imports the memory. handle_type is 0; flags 1
+needs no whitelist.)");
   rt.def("mem_set_pid_to_shareable_handle", set_share_pids, shareable, "pids"_a,
          "Lets the processes of a list import; name each as its device_get_bare_tgid does.");
   rt.def("mem_import_from_shareable_handle", Last<aclrtMemImportFromShareableHandle>::call, shareable,

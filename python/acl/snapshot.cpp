@@ -48,10 +48,10 @@ void add_snapshot(Group& rt) {
          "Keeps what is in the process's device memory, in memory of the host. args is 0.");
   rt.def("snap_shot_process_restore", Ret<aclrtSnapShotProcessRestore>::call, pid, args, Release(),
          "Brings back what the last backup kept. args is 0.");
-  rt.def("snap_shot_callback_register", tell, stage, callback, args,
-         "callback(device_id, args) is called at a stage (ACL_RT_SNAPSHOT_*), once for each open device; "
-         "another "
-         "result than 0 or None ends the call with 507912.");
+  rt.def(
+      "snap_shot_callback_register", tell, stage, callback, args,
+      R"(callback(device_id, args) is called at a stage (ACL_RT_SNAPSHOT_*), once for each open device; another
+result than 0 or None ends the call with 507912.)");
   rt.def("snap_shot_callback_unregister", tell_no_more, stage, callback,
          "Forgets a function of snap_shot_callback_register; 107000 if there is none.");
 }

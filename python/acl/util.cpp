@@ -114,10 +114,10 @@ void add_util(Group& util) {
   util.def("ptr_to_bytes", ptr_to_bytes, "ptr"_a, "size"_a, "A copy of host memory as bytes.");
   util.def("numpy_to_ptr", numpy_to_ptr, "array"_a,
            "The address of a contiguous array's data. Keep the array while the address is used.");
-  util.def("ptr_to_numpy", ptr_to_numpy, "ptr"_a, "shape"_a, "dtype"_a,
-           "A view of host memory as an array; dtype is NumPy's number of a type, or a dtype. Keep the "
-           "memory while "
-           "the array is used.");
+  util.def(
+      "ptr_to_numpy", ptr_to_numpy, "ptr"_a, "shape"_a, "dtype"_a,
+      R"(A view of host memory as an array; dtype is NumPy's number of a type, or a dtype. Keep the memory while
+the array is used.)");
 }
 
 }  // namespace plat::acl_python

@@ -94,18 +94,17 @@ void add_vmm(Group& rt) {
   const auto flags = "flags"_a;
   rt.def("reserve_mem_address", First<aclrtReserveMemAddress>::call, size, "alignment"_a, "expect_ptr"_a,
          flags, Release(),
-         "(vir_ptr, ret): reserves an address range, without memory. alignment is 0, expect_ptr 0 or a free "
-         "address "
-         "of the device's window, flags 1 for huge pages and 0 for common ones.");
+         R"((vir_ptr, ret): reserves an address range, without memory. alignment is 0, expect_ptr 0 or a free
+address of the device's window, flags 1 for huge pages and 0 for common ones.)");
   rt.def("reserve_mem_address_no_uc_memory", First<aclrtReserveMemAddressNoUCMemory>::call, size,
          "alignment"_a, "expect_ptr"_a, flags, Release(),
          "(vir_ptr, ret): the same address on all nodes; A3 only, sizes in 1 GiB.");
   rt.def("release_mem_address", Ret<aclrtReleaseMemAddress>::call, "vir_ptr"_a, Release(),
          "Gives a range back; unmap what is in it before.");
-  rt.def("malloc_physical", malloc_physical, size, prop, flags,
-         "(handle, ret): physical memory. prop is {'handleType': 0, 'allocationType': 0, 'memAttr': 4, "
-         "'location': "
-         "{'id': 0, 'type': 1}, 'reserve': 0}; flags is 0. 207001 when memory is short.");
+  rt.def(
+      "malloc_physical", malloc_physical, size, prop, flags,
+      R"((handle, ret): physical memory. prop is {'handleType': 0, 'allocationType': 0, 'memAttr': 4, 'location':
+{'id': 0, 'type': 1}, 'reserve': 0}; flags is 0. 207001 when memory is short.)");
   rt.def("free_physical", Ret<aclrtFreePhysical>::call, handle, Release(),
          "Drops one reference; the memory returns when no mapping holds it either.");
   rt.def("mem_get_allocation_granularity", granularity, prop, "option"_a,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tell tools what a program does: marks, ranges, domains, and the memory of pools.
 
 Streams, addresses, handles and ids are ints of 64 bits; None or 0 is none.

@@ -67,7 +67,7 @@ class Check:
         if os.getpid() != self._pid:
             return  # a forked child; the parent judges its own part
         _inspector.begin(0, f"end {self._window}")
-        self._look()
+        self._read()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -78,8 +78,8 @@ class Check:
         finally:
             _inspector.begin(0, f"go on {self._window}")
 
-    def _look(self) -> None:
-        self._take(_inspector.look(_inspector.trace(), self._window, **self._options))
+    def _read(self) -> None:
+        self._take(_inspector.read_trace(_inspector.trace(), self._window, **self._options))
 
     def _take(self, told: Dict[str, Any]) -> None:
         self.findings = [finding_of(row) for row in told["findings"]]

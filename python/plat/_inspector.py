@@ -107,12 +107,12 @@ def trace() -> str:
     raise InspectorError("this process has no trace")
 
 
-def look(path: str, window: int, objects: bool = False, **options: Any) -> Dict[str, Any]:
+def read_trace(path: str, window: int, objects: bool = False, **options: Any) -> Dict[str, Any]:
     """What a trace shows of a check."""
     import json
     asked = {"leaks": True, "unwritten": True, "warnings": True, "pedantic": False, "suppressions": "", **options}
     try:
-        return json.loads(native().look(path, window, objects=objects, **asked))
+        return json.loads(native().trace_json(path, window, objects=objects, **asked))
     except RuntimeError as error:
         raise InspectorError(str(error)) from None
 

@@ -42,12 +42,12 @@ class Recording(Check):
         self = cls.__new__(cls)
         self._plain({"leaks": True}, 0)
         self._keep, self._trace, self.lives = None, os.fspath(path), []
-        self._take(_inspector.look(os.fspath(path), 0, objects=True))
+        self._take(_inspector.read_trace(os.fspath(path), 0, objects=True))
         return self
 
-    def _look(self) -> None:
+    def _read(self) -> None:
         path = _inspector.trace()
-        self._take(_inspector.look(path, self._window, objects=True, **self._options))
+        self._take(_inspector.read_trace(path, self._window, objects=True, **self._options))
         self._trace = path
         if self._keep is not None:
             shutil.copyfile(path, self._keep)

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "os/barrier.h"
-#include "os/lasting.h"
+#include "os/never_destroyed.h"
 
 namespace plat::acl {
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::microseconds kLookAgain{100};
 
-os::Lasting<CallGate> g_gate;
+os::NeverDestroyed<CallGate> g_gate;
 
 }  // namespace
 

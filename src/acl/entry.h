@@ -83,7 +83,7 @@ aclError quick_entry(const char* function, Body&& body) {
   }
 }
 
-// entry("aclrtMapMem", [&](Runtime& runtime) -> Result<> { ... })
+// entry("aclrtMallocPhysical", [&](Runtime& runtime) -> Result<> { ... })
 template <class Body>
 aclError entry(const char* function, Body&& body) {
   const os::Uncancelled whole;

@@ -4,6 +4,7 @@
 
 #include "acl/acl_rt_memory.h"
 #include "acl/runtime.h"
+#include "malloc/module_usage.h"
 
 namespace plat::acl {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <string_view>
 
 #include "device/report.h"
 

@@ -4,6 +4,8 @@
 
 #include "acl/acl_rt.h"
 #include "acl/current.h"
+#include "copy/copies.h"
+#include "stream/ids.h"
 
 namespace plat::acl {
 

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include "device/report.h"
 #include "fabric/servers.h"
 #include "os/memory.h"
+#include "os/process.h"
 #include "os/thread_sanitizer.h"
 #include "vmm/host_access.h"
 
@@ -119,7 +119,7 @@ Runtime::Runtime()
   streams.on_task_failure([this](const stream::StreamTraits& stream, stream::Position task,
                                  const Error& error) {
     exception_callbacks.tell({static_cast<uint32_t>(task), stream::Streams::number_of(stream.id),
-                              static_cast<uint32_t>(gettid()),
+                              static_cast<uint32_t>(os::thread_id()),
                               static_cast<uint32_t>(node.logical_id(static_cast<uint32_t>(stream.device))),
                               static_cast<uint32_t>(rules::get(error.rule).code(report::generation()))});
   });

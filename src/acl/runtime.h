@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "acl/acl_rt_device_state.h"
 #include "acl/acl_rt_stream.h"

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 

@@ -55,7 +55,7 @@ void add_notes(const inspect::TraceInfo& info, const inspect::Checker& checker, 
 
 }  // namespace
 
-std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, inspect::Symbols& symbols,
+std::unique_ptr<inspect::Checker> check_reader(inspect::Reader& reader, inspect::Symbols& symbols,
                                                const CheckRequest& request, CheckAnswer& answer) {
   inspect::CheckOptions options = request.options;
   const bool is_whole = reader.info().lost == 0 && !reader.info().cut_off;
@@ -83,7 +83,7 @@ bool check_trace(const std::string& path, CheckRequest& request, CheckAnswer& an
   }
   ++answer.traces;
   inspect::Symbols symbols(reader->info(), request.frames);
-  const auto found = look_through(*reader, symbols, request, answer);
+  const auto found = check_reader(*reader, symbols, request, answer);
   const inspect::Checker& checker = *found;
   for (inspect::Finding finding : checker.findings()) {
     finding.pid = reader->info().pid;

@@ -36,7 +36,7 @@ struct CheckAnswer {
 
 // Reads a trace to its end, and adds what there is to say about the trace itself. The symbols are the
 // reader's, and stay as long as the answer.
-std::unique_ptr<inspect::Checker> look_through(inspect::Reader& reader, inspect::Symbols& symbols,
+std::unique_ptr<inspect::Checker> check_reader(inspect::Reader& reader, inspect::Symbols& symbols,
                                                const CheckRequest& request, CheckAnswer& answer);
 
 // Adds what one trace shows. False, with a line on stderr, if it is none.

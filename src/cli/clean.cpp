@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/settings.h"
 #include "device/machines.h"
-#include "fabric/remains.h"
+#include "fabric/daemon_files.h"
 
 namespace plat::cli {
 
@@ -49,8 +49,8 @@ int clean(const CleanOptions& options) {
   };
   for (const device::Machine& machine : device::find_machines(config.directory))
     if (is_meant(machine.node)) tell(device::remove_machine(config.directory, machine, options.only_look));
-  for (const std::string& node : fabric::nodes_with_remains(config.directory))
-    if (is_meant(node)) tell(fabric::remove_remains(config.directory, node, options.only_look));
+  for (const std::string& node : fabric::nodes_with_daemon_files(config.directory))
+    if (is_meant(node)) tell(fabric::remove_daemon_files(config.directory, node, options.only_look));
   if (removed + in_use == 0 && !failed) fmt::print("Nothing to clean in {}.\n", config.directory);
   return failed ? kBadNews : kDone;
 }

@@ -150,7 +150,7 @@ int run_info(const InfoOptions& options) {
       settings_with(options.node.empty() ? std::map<std::string, std::string>{}
                                          : std::map<std::string, std::string>{{"PLAT_NODE", options.node}});
   if (!settings_make_sense(config)) return kAskedWrongly;
-  const MachineView machine = look_at(std::move(config));
+  const MachineView machine = view_machine(std::move(config));
   options.json ? print_json(machine) : print_text(machine, options.verify);
   if (options.verify)
     for (const DeviceLine& line : machine.lines)

@@ -14,7 +14,7 @@ using device::ObserveState;
 
 constexpr int kDaemonPatienceMs = 200;  // for a daemon that may be stopped
 
-DeviceLine look_at_bank(const device::Config& config, device::BankId bank) {
+DeviceLine view_bank(const device::Config& config, device::BankId bank) {
   DeviceLine line;
   line.number = bank.value;
   line.is_host = bank == device::kHostBank;
@@ -38,7 +38,7 @@ nlohmann::ordered_json device_name(const DeviceLine& line) {
   return line.number;
 }
 
-MachineView look_at(device::Config config) {
+MachineView view_machine(device::Config config) {
   MachineView machine;
   machine.config = std::move(config);
   device::adopt_running_machine(machine.config);
@@ -54,7 +54,7 @@ MachineView look_at(device::Config config) {
     }
   }
   for (const device::BankId bank : banks) {
-    DeviceLine line = look_at_bank(machine.config, bank);
+    DeviceLine line = view_bank(machine.config, bank);
     const bool is_extra = bank.value >= machine.config.device_count;
     if (!is_extra || line.seen.state != ObserveState::Idle) machine.lines.push_back(std::move(line));
   }

@@ -25,7 +25,7 @@ struct MachineView {
   FabricStatus fabric;  // null where no daemon runs
 };
 
-MachineView look_at(device::Config config);
+MachineView view_machine(device::Config config);
 
 // As JSON names it: "host", or its number.
 nlohmann::ordered_json device_name(const DeviceLine& line);

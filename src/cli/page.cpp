@@ -59,7 +59,7 @@ std::optional<std::string> page_data(const std::string& path, const inspect::Fra
   if (history->info.imported) return page_data(*history, path, filter, {}, {}, {});  // nothing to judge by
   CheckAnswer answer;
   inspect::Symbols symbols(reader->info(), filter);
-  const auto checker = look_through(*reader, symbols, {}, answer);
+  const auto checker = check_reader(*reader, symbols, {}, answer);
   return page_data(*history, title, filter, checker->findings(), checker->failed_calls(), answer.notes);
 }
 

@@ -190,20 +190,15 @@ Action add_replay(Parser& app, const Program&) {
   app.add_option("--policy", options->policy, "Whose placement: pool, best-fit, buddy or page-run")
       .one_of(std::vector<std::string>(std::begin(replay::kPolicies), std::end(replay::kPolicies)))
       .type_name("NAME");
-  app.add_option(
-         "--device", options->device,
-         "Physical memory of the device; without it there is no limit, and the smallest device on which "
-         "the trace completes is searched")
+  app.add_option("--device", options->device,
+                 "Physical memory of the device [no limit, and the smallest that would do is searched]")
       .type_name("SIZE");
-  app.add_option(
-         "--slack", options->slack,
-         "Let the pool move pages rather than hold more than (1 + X) times its peak use; without it, it "
-         "grows first")
+  app.add_option("--slack", options->slack,
+                 "Let the pool move pages rather than hold more than 1 + X times its peak use [it grows]")
       .not_negative()
       .type_name("X");
   app.add_option("--max-remaps", options->max_remaps,
-                 "Let the pool move at most N pages for one request, which else fails; without it, as many "
-                 "as it takes")
+                 "Let the pool move at most N pages for one request, which else fails [any number]")
       .more_than_zero()
       .type_name("N");
   app.add_option("--max-unpacked", options->max_unpacked,

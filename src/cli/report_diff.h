@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/report_view.h"
+#include "inspect/check/symbols.h"
 
 namespace plat::cli {
 

@@ -52,10 +52,8 @@ struct TopOptions {
 };
 
 std::string devices_text(const MachineView& machine, FabricRates& rates) {
-  std::string text = fmt::format(
-      "Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} "
-      "{:>12}  processes\n",
-      machine.config.node, "device", "capacity", "used");
+  std::string text = fmt::format("Software device, no NPU. Machine '{}'.\n\n{:<8} {:>12} {:>12}  processes\n",
+                                 machine.config.node, "device", "capacity", "used");
   for (const DeviceLine& line : machine.lines) {
     const device::DeviceView& view = line.seen.view;
     if (line.seen.state != device::ObserveState::Live) continue;
@@ -101,7 +99,7 @@ bool open_inside(const TopOptions& options, std::unique_ptr<inspect::LiveReport>
 // What there is now.
 std::string text_of_now(const TopOptions& options, const device::Config& config, inspect::LiveReport* inside,
                         FabricRates& rates) {
-  const MachineView machine = look_at(config);
+  const MachineView machine = view_machine(config);
   const inspect::Report* const report = inside != nullptr ? &inside->update() : nullptr;
   if (options.json) {
     inspect::Json json{{"devices", devices_json(machine)}};
@@ -124,7 +122,7 @@ std::string text_of_now(const TopOptions& options, const device::Config& config,
 std::vector<std::string> lines_of_now(const TopOptions& options, const device::Config& config,
                                       inspect::LiveReport* inside, TopView& view, FabricRates& rates) {
   std::vector<std::string> lines;
-  std::istringstream text(devices_text(look_at(config), rates));
+  std::istringstream text(devices_text(view_machine(config), rates));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   if (inside == nullptr) return lines;
   const inspect::Report& report = inside->update();
@@ -185,7 +183,7 @@ int watch_on_screen(const TopOptions& options, const device::Config& config, ins
 
 // Finds the trace of the process, or has one written for as long as we look.
 // False: it said why not.
-bool look_inside(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
+bool find_trace(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
   if (!Attachment::is_abandoned(options.pid)) options.trace = trace_of_process(options.pid);
   if (!options.trace.empty()) return true;
   std::string problem;
@@ -194,9 +192,9 @@ bool look_inside(TopOptions& options, std::unique_ptr<LiveTrace>& live) {
     options.trace = live->path();
     return true;
   }
-  fmt::print(stderr,
-             "plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds\n"
-             "of each device; 'plat record -- PROGRAM' starts it with the recorder.\n",
+  fmt::print(stderr, R"(plat: cannot look into pid {}: {}. 'plat top' alone shows what it holds
+of each device; 'plat record -- PROGRAM' starts it with the recorder.
+)",
              options.pid, problem);
   return false;
 }
@@ -208,7 +206,7 @@ int watch(TopOptions& options) {
   if (!settings_make_sense(config)) return kAskedWrongly;
   keep_stop_signals();
   std::unique_ptr<LiveTrace> live;
-  if (options.pid != 0 && options.trace.empty() && !look_inside(options, live)) return kBadNews;
+  if (options.pid != 0 && options.trace.empty() && !find_trace(options, live)) return kBadNews;
   std::unique_ptr<inspect::LiveReport> inside;
   if (!open_inside(options, inside)) return kAskedWrongly;
   if (!options.once && !options.json && Screen::is_there())

@@ -70,7 +70,7 @@ class Growing {
     if (!reader->info().ended) request.until_ns = end_ns - std::min(end_ns, kSettledNs);
     CheckAnswer answer;
     inspect::Symbols symbols(reader->info(), filter_);
-    const auto checker = look_through(*reader, symbols, request, answer);
+    const auto checker = check_reader(*reader, symbols, request, answer);
     findings_ = checker->findings();
     failed_calls_ = checker->failed_calls();
     // Of a long trace it takes a while: most of the time is for others.

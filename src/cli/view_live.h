@@ -2,6 +2,8 @@
 // plat view --live: the page of a program that runs, served on this machine.
 #pragma once
 
+#include <string>
+
 #include "inspect/check/symbols.h"
 
 namespace plat::cli {

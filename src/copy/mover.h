@@ -8,8 +8,11 @@
 // checked and kept like memory of the device.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
+#include "device/bank.h"
+#include "device/ids.h"
 #include "malloc/locate.h"
 #include "os/guard.h"
 #include "vmm/shortcuts.h"

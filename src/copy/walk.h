@@ -2,6 +2,10 @@
 // Walk: the memory behind a pinned range, extent by extent.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
+#include "core/page_table.h"
 #include "device/node.h"
 #include "vmm/translate.h"
 

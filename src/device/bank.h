@@ -6,6 +6,7 @@
 // is, so that a write never kills the process.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 

@@ -2,7 +2,6 @@
 #include "device/identity.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "os/process.h"
 
@@ -24,7 +23,7 @@ constexpr uint32_t kDiesOfAChip = 2;
 std::array<uint8_t, 16> uuid_of(const Config& config, uint32_t device) {
   // A private machine is that of one process.
   const std::string machine = config.is_private()
-                                  ? fmt::format("{}:{}", getpid(), os::this_process().start_time)
+                                  ? fmt::format("{}:{}", os::process_id(), os::this_process().start_time)
                                   : fmt::format("{}/{}", config.directory, config.node);
   const std::string text = fmt::format("{}|{}|{}|{}", os::boot_id(), machine, config.product->key, device);
   const uint64_t halves[] = {hash_of(text, 0xcbf29ce484222325), hash_of(text, 0x9e3779b97f4a7c15)};

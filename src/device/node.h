@@ -7,6 +7,8 @@
 #include <atomic>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "device/bank.h"
 #include "device/config.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hear.h"
+#include "base/breach.h"
 #include "base/text.h"
 #include "os/file.h"
 #include "os/process.h"

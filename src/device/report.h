@@ -3,8 +3,10 @@
 // gives, and a line in the log, said once for each rule (repetitions are counted).
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/call_places.h"
 #include "device/config.h"

@@ -10,13 +10,19 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "fabric/deadline.h"
 #include "fabric/message.h"
+#include "os/file.h"
+#include "os/lookout.h"
 #include "vmm/remote.h"
 
 namespace plat::fabric {

@@ -2,7 +2,7 @@
 #include "fabric/servers.h"
 
 #include "device/report.h"
-#include "fabric/disturbed.h"
+#include "fabric/faulty_answer.h"
 #include "fabric/start.h"
 #include "rules/rules.h"
 
@@ -17,14 +17,14 @@ class Block final : public vmm::Remote {
   ~Block() override { daemon_->release(imported_.import); }
 
   Result<> write(uint64_t offset, uint64_t size_bytes, const Source& source) const override {
-    if (const auto disturbed = Disturbed::next(server_, deadline_ms_))
+    if (const auto disturbed = FaultyAnswer::next(server_, deadline_ms_))
       return disturbed->write(size_bytes, source, [&](uint64_t size, const Source& from) {
         return daemon_->write(imported_.import, offset, size, from);
       });
     return daemon_->write(imported_.import, offset, size_bytes, source);
   }
   Result<> read(uint64_t offset, uint64_t size_bytes, const Sink& sink) const override {
-    if (const auto disturbed = Disturbed::next(server_, deadline_ms_))
+    if (const auto disturbed = FaultyAnswer::next(server_, deadline_ms_))
       return disturbed->read(size_bytes, sink, [&](uint64_t size, const Sink& to) {
         return daemon_->read(imported_.import, offset, size, to);
       });
@@ -157,7 +157,7 @@ Result<vmm::PhysicalHandle> Servers::import_remote(vmm::Vmm& vmm, const share::F
   // From here on whoever fails lets go of the memory.
   auto block = std::make_shared<Block>(used, *imported, handle.server, where_.deadline_ms);
   Result<> sound;
-  const auto disturbed = Disturbed::next(handle.server, where_.deadline_ms);
+  const auto disturbed = FaultyAnswer::next(handle.server, where_.deadline_ms);
   if (disturbed) sound = disturbed->import(*imported);
   if (sound) sound = check_answer(*imported, handle.server, disturbed ? disturbed->why() + ": " : "");
   if (!sound) return forward(blame_handle(sound.error()));

@@ -2,11 +2,17 @@
 // Servers: memory of other servers, for this process.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <optional>
 
+#include "device/config.h"
 #include "fabric/daemon.h"
 #include "share/remote_memory.h"
+#include "vmm/physical.h"
+#include "vmm/vmm.h"
 
 namespace plat::fabric {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "fabric/remains.h"
+#include "fabric/daemon_files.h"
 #include "os/detached.h"
 #include "os/packets.h"
 #include "os/process.h"

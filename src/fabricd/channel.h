@@ -3,8 +3,13 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <utility>
 
+#include "fabric/deadline.h"
+#include "fabric/wire.h"
 #include "fabricd/sessions.h"
+#include "os/lookout.h"
 
 namespace plat::fabricd {
 

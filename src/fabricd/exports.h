@@ -6,6 +6,7 @@
 // exported them. Nothing else of a device can be written to in this process.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <set>

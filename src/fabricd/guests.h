@@ -9,8 +9,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "device/ids.h"
 #include "fabric.grpc.pb.h"
 #include "fabricd/exports.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "fabricd/trouble.h"
+#include "fabricd/outcome.h"
 
 namespace plat::fabricd {
 

@@ -8,6 +8,9 @@
 #include <rdma/fi_rma.h>
 
 #include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
 
 #include "fabric/deadline.h"
 #include "fabricd/provider.h"

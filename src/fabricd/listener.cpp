@@ -36,20 +36,21 @@ os::Fd listen_at(const addrinfo& address) {
 
 }  // namespace
 
-Outcome<std::unique_ptr<Listener>> Listener::open(const Place& place, const Keys& keys, Guests& guests) {
+Outcome<std::unique_ptr<Listener>> Listener::open(const ServerAddress& address, const Keys& keys,
+                                                  Guests& guests) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const std::string port = std::to_string(place.port);
-  if (const int error = getaddrinfo(place.host.c_str(), port.c_str(), &hints, &found); error != 0)
-    return trouble(Cause::Unreachable, "{}: {}", place.text(), gai_strerror(error));
+  const std::string port = std::to_string(address.port);
+  if (const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found); error != 0)
+    return trouble(Cause::Unreachable, "{}: {}", address.text(), gai_strerror(error));
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   std::unique_ptr<Listener> made(new Listener(keys, guests));
-  for (const addrinfo* address = found; address != nullptr && !made->socket_; address = address->ai_next)
-    made->socket_ = listen_at(*address);
+  for (const addrinfo* one = found; one != nullptr && !made->socket_; one = one->ai_next)
+    made->socket_ = listen_at(*one);
   if (!made->socket_)
-    return trouble(Cause::Unreachable, "{}: {}{}", place.text(), std::strerror(errno),
+    return trouble(Cause::Unreachable, "{}: {}{}", address.text(), std::strerror(errno),
                    errno == EADDRINUSE ? "; does another daemon?" : "");
   sockaddr_storage own{};
   socklen_t size = sizeof own;

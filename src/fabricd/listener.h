@@ -20,7 +20,8 @@ namespace plat::fabricd {
 class Listener {
  public:
   // The port of 0 lets the system choose.
-  static Outcome<std::unique_ptr<Listener>> open(const Place& place, const Keys& keys, Guests& guests);
+  static Outcome<std::unique_ptr<Listener>> open(const ServerAddress& address, const Keys& keys,
+                                                 Guests& guests);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 

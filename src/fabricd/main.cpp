@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "device/node.h"
 #include "fabric/daemon.h"
-#include "fabric/remains.h"
+#include "fabric/daemon_files.h"
 #include "fabricd/listener.h"
 #include "fabricd/status.h"
 #include "os/process.h"
@@ -123,7 +123,7 @@ int init(int argc, char** argv) {
     complain(table.error().text);
     return kAskedWrongly;
   }
-  for (const auto& [server, place] : *table)
+  for (const auto& [server, address] : *table)
     if (const auto made = make_keys(argv[2], server, kServerDays); !made) return complain(made.error());
   return kDone;
 }

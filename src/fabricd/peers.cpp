@@ -31,11 +31,11 @@ Trouble trouble_of(const rpc::Reply& reply, const std::string& who) {
 }  // namespace
 
 Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, uint32_t server,
-                                          const Place& place, uint32_t deadline_ms) {
+                                          const ServerAddress& address, uint32_t deadline_ms) {
   const fabric::Deadline deadline(deadline_ms);
   std::shared_ptr<Peer> peer(new Peer);
   peer->server_ = server;
-  peer->place_ = place;
+  peer->address_ = address;
   grpc::ChannelArguments arguments;
   keep_alive(arguments);
   arguments.SetSslTargetNameOverride(name_of_server(server));
@@ -44,7 +44,7 @@ Outcome<std::shared_ptr<Peer>> Peer::meet(const Self& self, const Keys& keys, ui
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   const auto credentials = grpc::SslCredentials({keys.authority, keys.key, keys.certificate});
   const auto line = std::make_shared<Line>();
-  line->stub = rpc::Fabric::NewStub(grpc::CreateCustomChannel(place.text(), credentials, arguments));
+  line->stub = rpc::Fabric::NewStub(grpc::CreateCustomChannel(address.text(), credentials, arguments));
   rpc::HelloRequest request;
   request.set_version(kFabricVersion);
   request.set_server(self.server);
@@ -109,7 +109,7 @@ double Peer::heard_seconds() const {
 }
 
 std::string Peer::describe() const {
-  std::string text = fmt::format("server {} ({}", server_, place_.text());
+  std::string text = fmt::format("server {} ({}", server_, address_.text());
   if (!node_.empty()) text += fmt::format(", node {}", node_);
   text += ")";
   if (heard_ns_.load(std::memory_order_relaxed) != 0)
@@ -119,7 +119,7 @@ std::string Peer::describe() const {
 
 Peer::Seen Peer::seen() const {
   return {server_,
-          place_.text(),
+          address_.text(),
           node_,
           is_alive(),
           heard_seconds(),
@@ -193,7 +193,7 @@ Outcome<Peer::Connection> Peer::connect(Link::Memory memory, const fabric::Deadl
   if (reply.ticket().size() != opening.ticket.size())
     return trouble(Cause::Version, "{}: its ticket has {} bytes", describe(), reply.ticket().size());
   std::memcpy(opening.ticket.data(), reply.ticket().data(), opening.ticket.size());
-  auto link = Link::connect({place_.host, data_port_}, opening, memory, deadline);
+  auto link = Link::connect({address_.host, data_port_}, opening, memory, deadline);
   if (!link) return pass_on({link.error().cause, fmt::format("{}: {}", describe(), link.error().text)});
   heard();
   return Connection{std::move(*link), opening.connection};
@@ -211,8 +211,8 @@ void Peer::cut(uint64_t connection) {
 }
 
 Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_ms) {
-  const auto place = table_.find(server);
-  if (place == table_.end())
+  const auto address = table_.find(server);
+  if (address == table_.end())
     return trouble(Cause::NoServer, "the table of server {} names {} server(s), and none is {}", self_.server,
                    table_.size(), server);
   Known* known = nullptr;
@@ -224,7 +224,7 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(deadline_ms);
   const std::unique_lock meeting(known->meeting, end);
   if (!meeting)
-    return trouble(Cause::Timeout, "server {} ({}) did not answer in {} ms", server, place->second.text(),
+    return trouble(Cause::Timeout, "server {} ({}) did not answer in {} ms", server, address->second.text(),
                    deadline_ms);
   std::shared_ptr<Peer> dead;  // goes when no lock of the map is held: its end waits for its thread
   {
@@ -237,7 +237,7 @@ Outcome<std::shared_ptr<Peer>> Peers::reach(uint32_t server, uint32_t deadline_m
   if (!keys) return pass_on(keys.error());
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-  auto met = Peer::meet(self_, *keys, server, place->second,
+  auto met = Peer::meet(self_, *keys, server, address->second,
                         static_cast<uint32_t>(std::max<int64_t>(left.count(), 1)));
   if (!met) return met;
   const std::lock_guard lock(mutex_);

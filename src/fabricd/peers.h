@@ -12,10 +12,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "fabric.grpc.pb.h"
+#include "fabric/deadline.h"
 #include "fabricd/guests.h"
 #include "fabricd/keys.h"
 #include "fabricd/link.h"
@@ -26,7 +29,7 @@ namespace plat::fabricd {
 class Peer {
  public:
   static Outcome<std::shared_ptr<Peer>> meet(const Self& self, const Keys& keys, uint32_t server,
-                                             const Place& place, uint32_t deadline_ms);
+                                             const ServerAddress& address, uint32_t deadline_ms);
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   ~Peer();
@@ -85,7 +88,7 @@ class Peer {
   Trouble dead() const;
 
   uint32_t server_ = 0;
-  Place place_;
+  ServerAddress address_;
   std::string node_;
   uint64_t token_ = 0;
   uint32_t data_port_ = 0;

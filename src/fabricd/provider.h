@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "fabricd/trouble.h"
+#include "fabricd/outcome.h"
 
 namespace plat::fabricd {
 

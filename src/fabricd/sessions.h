@@ -6,12 +6,18 @@
 // buffers of their own. Each is served by a thread of its own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "fabric/wire.h"
 #include "fabricd/peers.h"
 #include "os/file.h"
 

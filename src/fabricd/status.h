@@ -2,6 +2,9 @@
 // What the daemon tells of itself, for 'plat fabric status', 'plat info' and 'plat top'.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "fabricd/sessions.h"
 
 namespace plat::fabricd {

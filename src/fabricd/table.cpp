@@ -23,16 +23,16 @@ Outcome<Table> parse_table(std::string_view text) {
     if (!server || *server > kMaxServer || colon == 0 || port == 0 || port > 65535)
       return trouble(Cause::NoServer, "line {}: '{}' is not 'SERVER HOST:PORT' with a server of 0 to {}",
                      number, line, kMaxServer);
-    const Place place{std::string(address.substr(0, colon)), static_cast<uint32_t>(port)};
+    const ServerAddress known{std::string(address.substr(0, colon)), static_cast<uint32_t>(port)};
     for (const auto& [other, at] : table) {
       if (other == *server)
         return trouble(Cause::NoServer, "line {}: server {} stands twice, at {} and at {}", number, other,
-                       at.text(), place.text());
-      if (at.host == place.host && at.port == place.port)
-        return trouble(Cause::NoServer, "line {}: {} is server {} and server {}", number, place.text(), other,
+                       at.text(), known.text());
+      if (at.host == known.host && at.port == known.port)
+        return trouble(Cause::NoServer, "line {}: {} is server {} and server {}", number, known.text(), other,
                        *server);
     }
-    table.emplace(static_cast<uint32_t>(*server), place);
+    table.emplace(static_cast<uint32_t>(*server), known);
   }
   return table;
 }

@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-#include "fabricd/trouble.h"
+#include "fabricd/outcome.h"
 
 namespace plat::fabricd {
 
-struct Place {
+struct ServerAddress {
   std::string host;
   uint32_t port = 0;
 
   std::string text() const { return fmt::format("{}:{}", host, port); }
 };
 
-using Table = std::map<uint32_t, Place>;
+using Table = std::map<uint32_t, ServerAddress>;
 
 inline constexpr uint32_t kMaxServer = 1022;  // 1023 means that there is none
 

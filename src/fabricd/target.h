@@ -6,9 +6,13 @@
 // writes; taking memory back does not, so endpoints go first.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "fabricd/provider.h"

@@ -7,13 +7,20 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
+#include <mutex>
+#include <optional>
 
 #include "core/stable_array.h"
+#include "device/config.h"
+#include "device/ids.h"
+#include "device/ledger.h"
 #include "malloc/history.h"
 #include "malloc/module_usage.h"
 #include "malloc/small_heap.h"
 #include "share/ipc.h"
+#include "vmm/vmm.h"
 
 namespace plat::malloc {
 

@@ -2,8 +2,14 @@
 // Where an address lies, as far as the device knows.
 #pragma once
 
+#include <optional>
+
+#include "core/page_table.h"
+#include "device/ids.h"
+#include "device/node.h"
 #include "malloc/device_heap.h"
 #include "malloc/host_heap.h"
+#include "vmm/address_space.h"
 
 namespace plat::malloc {
 

@@ -8,12 +8,16 @@
 // says.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/page_table.h"
+#include "device/ids.h"
 #include "stream/streams.h"
 #include "vmm/vmm.h"
 

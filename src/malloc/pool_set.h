@@ -2,13 +2,16 @@
 // PoolSet: the pools of this process, found by handle and by address.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "acl/acl_rt_memory_soma.h"
+#include "device/ids.h"
 #include "malloc/device_heap.h"
 #include "malloc/pool.h"
+#include "stream/streams.h"
 
 namespace plat::malloc {
 

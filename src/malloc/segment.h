@@ -4,6 +4,8 @@
 // The rules are checked only where the user asks for it (PLAT_CHECK=secondary): a device would not notice.
 #pragma once
 
+#include <optional>
+
 #include "malloc/device_heap.h"
 #include "malloc/host_heap.h"
 

@@ -9,8 +9,13 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
+#include "device/ids.h"
+#include "device/ledger.h"
 #include "malloc/blocks.h"
 #include "vmm/vmm.h"
 

@@ -8,9 +8,12 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <bit>
+#include <cstddef>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>

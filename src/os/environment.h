@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment: the one door through which the house reads it.
+// The environment, as the storeys up to acl/ and the programs read it. pool/, mstx/ and the recorder may not
+// include os/ and ask secure_getenv themselves; detached.cpp hands the whole of it to a program that it
+// starts.
 //
 // In a program that has more rights than who started it (setuid, setgid, file capabilities) the environment
 // is the caller's, and naming files in it would be using those rights: there it counts as empty.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/range_heap.h"
 #include "pool/family.h"
 #include "pool/source.h"
 #include "pool/zones.h"

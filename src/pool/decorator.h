@@ -2,6 +2,8 @@
 // Decorator: a pool around a pool that passes everything on; each of the others changes one thing.
 #pragma once
 
+#include <vector>
+
 #include "pool/resource.h"
 
 namespace plat::pool {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/range_block.h"
 #include "pool/backing.h"
 #include "pool/recycler.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: memory of one source, divided. It puts the parts together and routes a request to them; README.md has
-// the picture, the way of a request and the locks.
+// the picture and the way of a request, docs/architecture.md the locks.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 // Everything but lock() needs the lock. Pages move between zones only under the pool's growth lock.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>

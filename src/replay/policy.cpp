@@ -18,11 +18,11 @@ namespace {
 // What the reference policies share: the rule of a segment, and counting.
 class Reference : public Policy {
  public:
-  Reference(uint64_t device_bytes, uint32_t blocks) : capacity_(device_bytes), places_(blocks) {}
+  Reference(uint64_t device_bytes, uint32_t blocks) : capacity_(device_bytes), blocks_(blocks) {}
   Counters counters() override { return counters_; }
 
  protected:
-  struct Place {
+  struct Block {
     uint64_t start = 0;
     uint64_t bytes = 0;
   };
@@ -35,7 +35,7 @@ class Reference : public Policy {
     return true;
   }
   const uint64_t capacity_;
-  std::vector<Place> places_;
+  std::vector<Block> blocks_;
   Counters counters_;
 };
 
@@ -62,10 +62,10 @@ class BestFit final : public Reference {
     by_size_.erase(fit);
     by_start_.erase(start);
     if (size > need) insert(start + need, size - need);
-    places_[block] = {start, need};
+    blocks_[block] = {start, need};
     return true;
   }
-  void release(uint32_t block, uint32_t) override { insert(places_[block].start, places_[block].bytes); }
+  void release(uint32_t block, uint32_t) override { insert(blocks_[block].start, blocks_[block].bytes); }
 
  private:
   void insert(uint64_t start, uint64_t bytes) {
@@ -111,11 +111,11 @@ class Buddy final : public Reference {
     const uint64_t start = *list.begin();
     list.erase(list.begin());
     for (; size > need; size /= 2) free_[std::countr_zero(size / 2)].insert(start + size / 2);
-    places_[block] = {start, need};
+    blocks_[block] = {start, need};
     return true;
   }
   void release(uint32_t block, uint32_t) override {
-    auto [start, size] = places_[block];
+    auto [start, size] = blocks_[block];
     const auto region = std::prev(regions_.upper_bound(start));
     while (size < region->second && free_[std::countr_zero(size)].erase(start ^ size) != 0) {
       start = std::min(start, start ^ size);
@@ -136,10 +136,10 @@ class PageRun final : public Reference {
  public:
   using Reference::Reference;
   bool allocate(uint32_t block, uint64_t bytes, uint32_t) override {
-    places_[block].bytes = align_up(segment(bytes), 2_MiB);
-    return charge(places_[block].bytes);
+    blocks_[block].bytes = align_up(segment(bytes), 2_MiB);
+    return charge(blocks_[block].bytes);
   }
-  void release(uint32_t block, uint32_t) override { counters_.reserved_bytes -= places_[block].bytes; }
+  void release(uint32_t block, uint32_t) override { counters_.reserved_bytes -= blocks_[block].bytes; }
 };
 
 }  // namespace

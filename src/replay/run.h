@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "replay/policy.h"
 #include "replay/trace.h"

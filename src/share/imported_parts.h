@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 
 #include "vmm/address_space.h"
 

@@ -2,14 +2,19 @@
 // IPC keys: text that stands for part of an aclrtMalloc block, or of a mapping.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "device/bank.h"
+#include "device/ids.h"
 #include "share/imported_parts.h"
 #include "vmm/vmm.h"
 

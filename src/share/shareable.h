@@ -3,7 +3,11 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "device/bank.h"
+#include "device/ids.h"
+#include "device/node.h"
 #include "vmm/vmm.h"
 
 namespace plat::share {

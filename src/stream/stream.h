@@ -8,10 +8,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "base/result.h"
@@ -32,6 +34,8 @@ class CallbackThread;
 using Task = Function<Result<>>;
 // Work that may have to wait for the world: true when it is done, false to be asked again later.
 using Poll = Function<Result<bool>>;
+// It is asked often at first, then less, and after this pause at the latest.
+inline constexpr Clock::duration kPollPauseMax = std::chrono::milliseconds(2);
 
 struct HostCall {
   void (*function)(void*);

@@ -18,9 +18,9 @@
 namespace plat::stream {
 namespace {
 
-// A value that a poll waits for changes soon or not for a while: ask often at first, then less.
+// A value that a poll waits for changes soon or not for a while: ask often at first, then less, up to
+// kPollPauseMax.
 constexpr Clock::duration kPollPauseMin = std::chrono::microseconds(20);
-constexpr Clock::duration kPollPauseMax = std::chrono::milliseconds(2);
 
 }  // namespace
 

@@ -4,9 +4,11 @@
 // back.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "device/ids.h"
 #include "vmm/vmm.h"
 
 namespace plat::vmm {

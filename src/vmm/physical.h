@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "acl/acl_rt.h"
 #include "base/result.h"

@@ -5,6 +5,7 @@
 // mapping, and with it the import. Called under no lock; takes as long as the network does.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "acl/acl_rt.h"

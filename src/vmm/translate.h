@@ -6,7 +6,15 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
 
+#include "core/page_table.h"
+#include "device/config.h"
+#include "device/ids.h"
+#include "device/node.h"
 #include "vmm/vmm.h"
 
 namespace plat::vmm {

@@ -9,6 +9,7 @@
 // One mutex serialises changes; the ledger's is taken below it. Look-ups (address_space.h) take no lock.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>

@@ -169,10 +169,10 @@ test("names of streams hide no call", async () => {
   const { page } = await open(browser, pageOf("race_ping_pong"));
   const heights = await page.evaluate(() => {
     const written = [], drawn = [], note = (list, call) => function (...words) { list.push(words); return call.apply(this, words); };
-    const pen = plat.lanes.canvas.getContext("2d");
+    const pen = plat.timeline.canvas.getContext("2d");
     pen.fillText = note(written, pen.fillText);
     pen.fillRect = note(drawn, pen.fillRect);
-    plat.lanes.drawStream(pen, plat.lanes.streams[0], 0, 800);
+    plat.timeline.drawStream(pen, plat.timeline.streams[0], 0, 800);
     return [Math.max(...written.map(([, , y]) => y)), Math.min(...drawn.map(([, y]) => y))];
   });
   assert.ok(heights[0] <= heights[1], `the name ends at ${heights[0]}, calls begin at ${heights[1]}`);
@@ -222,17 +222,17 @@ test("an answer that comes late does not undo the end of the program", async () 
     const ask = fetch;
     globalThis.late = new Promise(done => { globalThis.letGo = done; });
     // The first answer waits, the others come at once.
-    globalThis.fetch = async (...words) => { globalThis.fetch = ask; const answer = await ask(...words); globalThis.isHeld = true; await late; return answer; };
+    globalThis.fetch = async (...words) => { globalThis.fetch = ask; const answer = await ask(...words); globalThis.held = plat.refreshed; await late; return answer; };
   });
   const ended = new Promise(done => server.on("exit", done)), said = "/The program has ended/.test(document.querySelector('header').textContent)";
-  for (let i = 0; i < 100 && !await page.evaluate("globalThis.isHeld"); ++i) {
+  for (let i = 0; i < 100 && !await page.evaluate("Boolean(globalThis.held)"); ++i) {
     await step("more");
     await new Promise(done => setTimeout(done, 200));
   }
-  assert.ok(await page.evaluate("isHeld"));
+  assert.ok(await page.evaluate("Boolean(held)"));
   program.stdin.end();
   await page.waitForFunction(said, { timeout: 60000 });
-  await page.evaluate(async () => { letGo(); for (let i = 0; i < 20; ++i) await new Promise(done => setTimeout(done, 20)); });
+  await page.evaluate(async () => { letGo(); await held; });
   assert.ok(await page.evaluate(said));
   assert.equal(await ended, 0);
   assert.deepEqual(complaints, []);

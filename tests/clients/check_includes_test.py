@@ -60,6 +60,8 @@ def test_a_house_in_order(look):
         ("src/high/record/hook.c", '#include "low/low.h"\n', "src/high/record/hook.c:2: high/record/ may not include low/low.h"),
         ("src/low/low.h", "#include <unistd.h>\n", "low/ may not include <unistd.h>"),
         ("src/low/low.h", "#  include <csignal>\n", "low/ may not include <csignal>"),
+        ("src/low/low.h", "#include <thread>\n", "low/ may not include <thread>"),
+        ("src/low/low.h", "#include <filesystem>\n", "low/ may not include <filesystem>"),
         ("src/low/table.inc", "#include <fcntl.h>\n", "src/low/table.inc:1: low/ may not include <fcntl.h>"),
         ("src/low/page.cpp.in", "#include <fcntl.h>\n", "src/low/page.cpp.in:1: low/ may not include <fcntl.h>"),
         ("src/low/low.h", "namespace plat::other {}\n", "the namespace of low/ is plat::low, not plat::other"),

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "fabric/between.h"
+#include "fabric/daemon_files.h"
 #include "fabric/fake_daemon.h"
-#include "fabric/remains.h"
 
 namespace plat::test {
 namespace {

@@ -116,10 +116,16 @@ class Supervisor {
   // The living stop between two calls; then everything must add up.
   void verify() {
     const uint32_t pause = board_->pause.fetch_add(1) + 1;
+    // A worker stops, or dies on the way there: no one event is both, so we look again and again.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     for (unsigned number = 0; number < kWorkers; ++number) {
       while (pids_[number] > 0 && board_->workers[number].paused_at != pause) {
         int status = 0;
         if (waitpid(pids_[number], &status, WNOHANG) == pids_[number]) died(number, status);
+        if (std::chrono::steady_clock::now() > deadline) {
+          ADD_FAILURE() << "worker " << number << " does not stop";
+          break;
+        }
         usleep(100);
       }
     }

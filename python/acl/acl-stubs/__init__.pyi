@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pyACL over libascendcl.so: functions return their outputs and, last, ret."""
 from typing import Any, Callable, Dict, List, Optional, Tuple
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Media memory by its other name (hi_mpi)."""
 from typing import Any, Dict, List, Optional, Tuple
 

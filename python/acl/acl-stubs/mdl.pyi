@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Model dump: accepted, without effect."""
 
 def finalize_dump() -> int: ...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Profiling: accepted, without effect."""
 from typing import List
 

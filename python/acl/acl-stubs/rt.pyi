@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runtime: devices, contexts, streams, events and memory."""
 from typing import Any, Callable, Dict, List, Optional, Tuple
 

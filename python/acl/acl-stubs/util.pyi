@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Host memory: bytes, NumPy arrays and addresses."""
 from typing import Any, Callable, Tuple
 

@@ -4,8 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include "export.h"
-#include "look.h"
 #include "notes.h"
+#include "trace_json.h"
 
 namespace py = pybind11;
 
@@ -30,7 +30,7 @@ PYBIND11_MODULE(_inspect, module) {
   module.def(
       "end", [](uint64_t id) { writer.end(id); }, "id"_a, "Ends a note.");
   module.def(
-      "look",
+      "trace_json",
       [](const std::string& trace, uint64_t window, bool leaks, bool unwritten, bool warnings, bool pedantic,
          const std::string& suppressions, bool objects) {
         Question question{trace, window, {}, suppressions, objects};
@@ -40,7 +40,7 @@ PYBIND11_MODULE(_inspect, module) {
         question.options.pedantic = pedantic;
         question.options.ended = false;
         const py::gil_scoped_release release;
-        return plat::inspect::to_line(look(question));
+        return plat::inspect::to_line(trace_json(question));
       },
       "trace"_a, "window"_a, "leaks"_a, "unwritten"_a, "warnings"_a, "pedantic"_a, "suppressions"_a,
       "objects"_a, "What a trace shows, as JSON.");

@@ -94,39 +94,39 @@ void Checker::problem(Problem&& problem) {
   add(std::move(finding));
 }
 
-void Checker::warn(const Heard& heard) {
-  if (heard.rule->id == RuleId::MapPart) return;  // found by ourselves, over any device
+void Checker::warn(const Breach& breach) {
+  if (breach.rule->id == RuleId::MapPart) return;  // found by ourselves, over any device
   Finding finding;
-  finding.rule = heard.rule->id;
+  finding.rule = breach.rule->id;
   finding.by_device = true;
-  finding.call = heard.function.empty() ? "the device" : heard.function;
-  finding.detail = heard.detail;
-  finding.site = heard.site;
+  finding.call = breach.function.empty() ? "the device" : breach.function;
+  finding.detail = breach.detail;
+  finding.site = breach.site;
   add(std::move(finding));
 }
 
 // Of a call that is not watched, so that this is all that is known of it.
-void Checker::hear(const Event& event) {
-  for (const Heard& heard : heard_.hear(event)) {
-    if (heard.code == 0) {
-      warn(heard);
+void Checker::note_breach(const Event& event) {
+  for (const Breach& breach : breaches_.add(event)) {
+    if (breach.code == 0) {
+      warn(breach);
     } else {
       ++totals_.failed_calls;
-      failed_.note(heard);
+      failed_.note(breach);
     }
   }
 }
 
 void Checker::note_result(const Event& event) {
-  const std::vector<Heard> said = heard_.during(event);
-  const Heard* why = nullptr;
-  for (const Heard& heard : said) {
-    if (heard.code == 0)
-      warn(heard);
-    else if (heard.code == event.result && heard.function == info_of(event.op).name)
-      why = &heard;
+  const std::vector<Breach> said = breaches_.during(event);
+  const Breach* why = nullptr;
+  for (const Breach& breach : said) {
+    if (breach.code == 0)
+      warn(breach);
+    else if (breach.code == event.result && breach.function == info_of(event.op).name)
+      why = &breach;
     else
-      failed_.note(heard);  // of host work that ran inside this call
+      failed_.note(breach);  // of host work that ran inside this call
   }
   if (!event.begins && !event.succeeded()) ++totals_.failed_calls;
   failed_.note(event, why);
@@ -135,7 +135,7 @@ void Checker::note_result(const Event& event) {
 
 void Checker::event(const Event& event) {
   ++totals_.events;
-  if (event.op == Op::DeviceSays) return hear(event);
+  if (event.op == Op::DeviceSays) return note_breach(event);
   note_result(event);
   if (event.op == Op::mstxMark) growth_.mark(event.text);
   if (event.op == Op::mstxRangeStart && event.text == kMoving) moving_.emplace(event.range(), event.thread);

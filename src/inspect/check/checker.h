@@ -5,13 +5,14 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "inspect/check/breaches.h"
 #include "inspect/check/failed_calls.h"
 #include "inspect/check/finding.h"
-#include "inspect/check/heard.h"
 #include "inspect/check/races.h"
 #include "inspect/model/growth.h"
 #include "inspect/model/model.h"
@@ -81,8 +82,8 @@ class Checker final : public Listener {
   // Whether there is one like it, with this text if one is given, which is counted once more.
   bool count_again(const Likeness& likeness, uint64_t bytes, const std::string* text);
   Finding about(const Access& access, RuleId rule, std::string detail) const;
-  void hear(const Event& event);
-  void warn(const Heard& heard);
+  void note_breach(const Event& event);
+  void warn(const Breach& breach);
   void note_result(const Event& event);
   // checker_access.cpp
   bool check_layer(const Access& access, const Layer& layer);
@@ -103,7 +104,7 @@ class Checker final : public Listener {
   void report_open_ranges();
   void check_region_shape(const Object& region);
   // checker_pages.cpp
-  void check_page_start(const Event& event, const Heard* why);
+  void check_page_start(const Event& event, const Breach* why);
 
   CheckOptions options_;
   Model model_;
@@ -113,7 +114,7 @@ class Checker final : public Listener {
   std::map<RuleId, size_t> counts_;
   Totals totals_;
 
-  HeardBook heard_;
+  BreachBook breaches_;
   FailedCalls failed_;
   GrowthBook growth_;
   // Ranges in which a pool copies whole pages for itself, by range: the thread. What lies in them is the

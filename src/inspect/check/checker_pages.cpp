@@ -24,7 +24,7 @@ bool wants_page(const Event& event) {
 
 }  // namespace
 
-void Checker::check_page_start(const Event& event, const Heard* why) {
+void Checker::check_page_start(const Event& event, const Breach* why) {
   if (!wants_page(event)) return;
   const uint64_t address = event.address();
   const bool exports = event.op == Op::aclrtIpcMemGetExportKey;

@@ -22,13 +22,13 @@ bool is_out_of_memory(int result) {
 
 }  // namespace
 
-FailedCall* FailedCalls::count(std::string name, int result, const Site& site, const Heard* why) {
+FailedCall* FailedCalls::count(std::string name, int result, const Site& site, const Breach* why) {
   const rules::Rule* const rule = why != nullptr ? why->rule : nullptr;
-  const Place place{name, result, rule, site.stack};
-  auto found = index_.find(place);
+  const Key key{name, result, rule, site.stack};
+  auto found = index_.find(key);
   if (found == index_.end()) {
     if (calls_.size() == kPlaces) return nullptr;
-    found = index_.emplace(place, calls_.size()).first;
+    found = index_.emplace(key, calls_.size()).first;
     const bool is_probe = rule != nullptr && rules::is_known_probe(rule->id, name);
     calls_.push_back(
         {std::move(name), result, rule, why != nullptr ? why->detail : "", site, 0, 0, is_probe});
@@ -38,9 +38,9 @@ FailedCall* FailedCalls::count(std::string name, int result, const Site& site, c
   return &call;
 }
 
-void FailedCalls::note(const Heard& heard) { count(heard.function, heard.code, heard.site, &heard); }
+void FailedCalls::note(const Breach& breach) { count(breach.function, breach.code, breach.site, &breach); }
 
-void FailedCalls::note(const Event& event, const Heard* why) {
+void FailedCalls::note(const Event& event, const Breach* why) {
   if (event.begins) return;
   const bool allocates = is_allocation(event.op);
   if (event.succeeded()) {

@@ -7,9 +7,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "inspect/check/heard.h"
+#include "inspect/check/breaches.h"
+#include "rules/rules.h"
 
 namespace plat::inspect {
 
@@ -27,9 +29,9 @@ struct FailedCall {
 class FailedCalls {
  public:
   // A call that is watched; why it failed, if the device said so.
-  void note(const Event& event, const Heard* why);
+  void note(const Event& event, const Breach* why);
   // One that is not.
-  void note(const Heard& heard);
+  void note(const Breach& breach);
 
   // In the order in which they came; those that were handled, and probes that clients are known to make, only
   // if asked for.
@@ -39,17 +41,17 @@ class FailedCalls {
   static constexpr size_t kPlaces = 1000;
 
  private:
-  using Place = std::tuple<std::string, int, const rules::Rule*, uint32_t>;
+  using Key = std::tuple<std::string, int, const rules::Rule*, uint32_t>;
   struct Waiting {
     size_t call;
     uint64_t size;
   };
 
   // nullptr: there are too many places.
-  FailedCall* count(std::string name, int result, const Site& site, const Heard* why);
+  FailedCall* count(std::string name, int result, const Site& site, const Breach* why);
 
   std::vector<FailedCall> calls_;
-  std::map<Place, size_t> index_;
+  std::map<Key, size_t> index_;
   std::map<std::pair<uint32_t, Op>, std::vector<Waiting>> waiting_;  // by thread
 };
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "inspect/model/model.h"
-#include "inspect/model/range_lanes.h"
+#include "inspect/model/owner_ranges.h"
 #include "inspect/model/range_table.h"
 
 namespace plat::inspect {
@@ -65,7 +65,7 @@ class Races {
   };
   struct Book {
     RangeTable<Touch> writes;
-    RangeLanes<Touch> reads;         // since the write, by actor
+    OwnerRanges<Touch> reads;        // since the write, by actor
     size_t look_after = kLookAfter;  // when to look for what is over
 
     size_t size() const { return writes.size() + reads.size(); }

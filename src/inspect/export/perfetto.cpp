@@ -101,18 +101,18 @@ class Interned {
   std::map<std::vector<uint32_t>, uint64_t> callstacks_;
 };
 
-// Slices of a track must nest. Things that overlap as they like get lanes: tracks of one name, which the
-// viewer shows as one.
-class Lanes {
+// Slices of a track must nest. Things that overlap as they like get parallel tracks: several of one name,
+// which the viewer shows as one.
+class ParallelTracks {
  public:
-  explicit Lanes(std::function<uint64_t()> make) : make_(std::move(make)) {}
+  explicit ParallelTracks(std::function<uint64_t()> make) : make_(std::move(make)) {}
   uint64_t take() {
     if (free_.empty()) return make_();
-    const uint64_t lane = free_.top();
+    const uint64_t track = free_.top();
     free_.pop();
-    return lane;
+    return track;
   }
-  void give_back(uint64_t lane) { free_.push(lane); }
+  void give_back(uint64_t track) { free_.push(track); }
 
  private:
   std::function<uint64_t()> make_;
@@ -122,7 +122,7 @@ class Lanes {
 class PerfettoWriter {
  public:
   PerfettoWriter(const History& history, NamedStacks& stacks)
-      : history_(history), stacks_(stacks), interned_(stacks), lane_of_(history.lives.size()) {}
+      : history_(history), stacks_(stacks), interned_(stacks), track_of_(history.lives.size()) {}
 
   std::string write() {
     describe(kProcess, [&](Message& descriptor) {
@@ -200,7 +200,7 @@ class PerfettoWriter {
           new_track(stream == 0 ? "default stream" : fmt::format("stream {:#x}", stream), kProcess);
     return found->second;
   }
-  // A number over time, of a device: children of its track, above the lanes.
+  // A number over time, of a device: children of its track, above the parallel ones.
   uint64_t counter_track(int32_t device, const std::string& name) {
     const auto [found, is_new] = counters_.emplace(std::pair(device, name), 0);
     if (is_new)
@@ -212,11 +212,12 @@ class PerfettoWriter {
       });
     return found->second;
   }
-  Lanes& lanes(const std::string& name, uint64_t parent) {
-    const auto found = lanes_.find({name, parent});
-    if (found != lanes_.end()) return found->second;
-    return lanes_
-        .emplace(std::pair(name, parent), Lanes([this, name, parent] { return new_track(name, parent); }))
+  ParallelTracks& parallel_tracks(const std::string& name, uint64_t parent) {
+    const auto found = tracks_.find({name, parent});
+    if (found != tracks_.end()) return found->second;
+    return tracks_
+        .emplace(std::pair(name, parent),
+                 ParallelTracks([this, name, parent] { return new_track(name, parent); }))
         .first->second;
   }
 
@@ -251,13 +252,13 @@ class PerfettoWriter {
     const Life& life = history_.lives[step.life];
     if (!life.is_memory()) return;
     const std::string& pool = history_.texts[life.pool];
-    Lanes& group =
-        lanes(life.kind == Kind::Region ? fmt::format("blocks of pool '{}'", pool) : "device memory",
-              device_track(life.device));
+    ParallelTracks& group = parallel_tracks(
+        life.kind == Kind::Region ? fmt::format("blocks of pool '{}'", pool) : "device memory",
+        device_track(life.device));
     const uint64_t time = history_.time_of(step);
     if (step.birth) {
-      lane_of_[step.life] = group.take();
-      Message event = event_on(lane_of_[step.life], track_event::kBegin);
+      track_of_[step.life] = group.take();
+      Message event = event_on(track_of_[step.life], track_event::kBegin);
       title(event, "memory", title_of(life));
       event.fixed(track_event::kFlows, flow_of(step.life));
       annotate(event, "bytes", annotation::kNumber, life.size);
@@ -267,11 +268,11 @@ class PerfettoWriter {
       add_stack(event, life.born);
       add(time, event);
     } else {
-      Message event = event_on(lane_of_[step.life], track_event::kEnd);
+      Message event = event_on(track_of_[step.life], track_event::kEnd);
       event.fixed(track_event::kLastFlows, flow_of(step.life));
       add_stack(event, life.died);
       add(time, event);
-      group.give_back(lane_of_[step.life]);
+      group.give_back(track_of_[step.life]);
     }
     count(life, step.birth, time);
   }
@@ -331,17 +332,17 @@ class PerfettoWriter {
     }
   }
 
-  // In the order in which they begin; a lane is free again when what is in it has ended.
+  // In the order in which they begin; a track is free again when what is in it has ended.
   void slice(const std::string& group, uint64_t parent, const std::string& name, uint64_t from, uint64_t to,
              const char* category) {
     auto& used = spans_[{group, parent}];
-    auto lane = std::find_if(used.begin(), used.end(), [&](const auto& one) { return one.second <= from; });
-    if (lane == used.end()) lane = used.insert(used.end(), {new_track(group, parent), 0});
-    lane->second = std::max(to, from + 1);
-    Message event = event_on(lane->first, track_event::kBegin);
+    auto track = std::find_if(used.begin(), used.end(), [&](const auto& one) { return one.second <= from; });
+    if (track == used.end()) track = used.insert(used.end(), {new_track(group, parent), 0});
+    track->second = std::max(to, from + 1);
+    Message event = event_on(track->first, track_event::kBegin);
     title(event, category, name);
     add(from, event);
-    add(lane->second, event_on(lane->first, track_event::kEnd));
+    add(track->second, event_on(track->first, track_event::kEnd));
   }
 
   const History& history_;
@@ -354,10 +355,10 @@ class PerfettoWriter {
   std::map<uint32_t, uint64_t> threads_;
   std::map<uint64_t, uint64_t> streams_, values_;
   std::map<std::pair<int32_t, std::string>, uint64_t> counters_;
-  std::map<std::pair<std::string, uint64_t>, Lanes> lanes_;
-  // Lanes, and until when each is taken.
+  std::map<std::pair<std::string, uint64_t>, ParallelTracks> tracks_;
+  // Parallel tracks, and until when each is taken.
   std::map<std::pair<std::string, uint64_t>, std::vector<std::pair<uint64_t, uint64_t>>> spans_;
-  std::vector<uint64_t> lane_of_;  // by life
+  std::vector<uint64_t> track_of_;  // by life
 };
 
 }  // namespace

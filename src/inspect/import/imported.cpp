@@ -35,14 +35,14 @@ uint32_t Importer::add(const ImportedLife& life) {
 
 void Importer::allocate(const ImportedLife& life, const When& when) {
   if (life.size == 0) return;
-  const auto [found, is_new] = live_.emplace(place_of(life), 0);
+  const auto [found, is_new] = live_.emplace(key_of(life), 0);
   if (!is_new) return;
   found->second = add(life);
   result_.steps.push_back({ImportedStep::Birth, found->second, when.time_ns, when.thread, when.stack});
 }
 
 void Importer::release(const ImportedLife& life, const When& when) {
-  const auto found = live_.find(place_of(life));
+  const auto found = live_.find(key_of(life));
   uint32_t number = 0;
   if (found != live_.end()) {
     number = found->second;

@@ -71,14 +71,14 @@ class Importer {
   Imported& result() { return result_; }
 
  private:
-  using Place = std::tuple<Held, std::string, int32_t, uint64_t>;
-  static Place place_of(const ImportedLife& life) {
+  using Key = std::tuple<Held, std::string, int32_t, uint64_t>;
+  static Key key_of(const ImportedLife& life) {
     return {life.held, life.held == Held::Handed ? life.pool : "", life.device, life.address};
   }
   uint32_t add(const ImportedLife& life);
 
   Imported result_;
-  std::map<Place, uint32_t> live_;
+  std::map<Key, uint32_t> live_;
   std::vector<uint32_t> from_the_start_;
   std::map<ImportedFrame, uint32_t> frames_;
   std::map<std::vector<uint32_t>, uint32_t> stacks_;

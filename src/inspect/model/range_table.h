@@ -44,7 +44,7 @@ class RangeTable {
   template <class Visit>
   void for_each(uint64_t start, uint64_t end, Visit&& visit) const {
     if (!meets(start, end)) return;
-    for (Place at = first_ending_after(start); starts_before(at, end); step(at))
+    for (Cursor at = first_ending_after(start); starts_before(at, end); step(at))
       visit(std::max(start, start_of(at)), std::min(end, end_of(at)), value_of(at));
   }
 
@@ -107,7 +107,7 @@ class RangeTable {
     std::unique_ptr<uint64_t[]> memory;
     uint32_t count = 0, room = 0;
   };
-  struct Place {
+  struct Cursor {
     size_t leaf;
     uint32_t index;
   };
@@ -123,23 +123,23 @@ class RangeTable {
     }
   };
 
-  uint64_t start_of(Place at) const { return leaves_[at.leaf].starts()[at.index]; }
-  uint64_t end_of(Place at) const { return leaves_[at.leaf].ends()[at.index]; }
-  const T& value_of(Place at) const { return leaves_[at.leaf].values()[at.index]; }
-  bool starts_before(Place at, uint64_t address) const {
+  uint64_t start_of(Cursor at) const { return leaves_[at.leaf].starts()[at.index]; }
+  uint64_t end_of(Cursor at) const { return leaves_[at.leaf].ends()[at.index]; }
+  const T& value_of(Cursor at) const { return leaves_[at.leaf].values()[at.index]; }
+  bool starts_before(Cursor at, uint64_t address) const {
     return at.leaf < leaves_.size() && start_of(at) < address;
   }
-  void step(Place& at) const {
+  void step(Cursor& at) const {
     if (++at.index == leaves_[at.leaf].count) at = {at.leaf + 1, 0};
   }
 
-  Place first_ending_after(uint64_t address) const {
+  Cursor first_ending_after(uint64_t address) const {
     size_t leaf = starting_until(starts_.data(), starts_.size(), address);
     if (leaf == 0) return {0, 0};  // before all of them
     const Leaf& parts = leaves_[--leaf];
     auto index = static_cast<uint32_t>(starting_until(parts.starts(), parts.count, address));
     if (index > 0 && parts.ends()[index - 1] > address) --index;
-    return index == parts.count ? Place{leaf + 1, 0} : Place{leaf, index};
+    return index == parts.count ? Cursor{leaf + 1, 0} : Cursor{leaf, index};
   }
   // How many start at an address or before it. Without a branch that depends on what is found: nobody can
   // guess where random addresses go, and std::upper_bound pays for the wrong guess at every other step. The
@@ -158,9 +158,9 @@ class RangeTable {
   // Gives the range the value, or none.
   template <class Visit>
   void rewrite(uint64_t start, uint64_t end, const T* value, Visit&& visit) {
-    const Place at = first_ending_after(start);
+    const Cursor at = first_ending_after(start);
     Fresh fresh;
-    Place stop = at;
+    Cursor stop = at;
     if (starts_before(at, end)) {
       if (start_of(at) < start) fresh.add(start_of(at), start, value_of(at));
       if (value != nullptr) fresh.add(start, end, *value);
@@ -178,7 +178,7 @@ class RangeTable {
     replace(at, stop, fresh);
   }
 
-  void replace(Place from, Place to, const Fresh& fresh) {
+  void replace(Cursor from, Cursor to, const Fresh& fresh) {
     if (leaves_.empty()) {
       leaves_.emplace_back();
       starts_.push_back(0);
@@ -199,7 +199,7 @@ class RangeTable {
   }
 
   // Within one leaf.
-  void put(Place from, Place to, const Fresh& fresh) {
+  void put(Cursor from, Cursor to, const Fresh& fresh) {
     Leaf& leaf = leaves_[from.leaf];
     const uint32_t gone = to.index - from.index;
     leaf.resize_gap(from.index, gone, fresh.count);
@@ -222,7 +222,7 @@ class RangeTable {
   }
 
   // What lies in the leaves behind the first goes; returns the end of what is left to replace in it.
-  Place drop_between(Place from, Place to) {
+  Cursor drop_between(Cursor from, Cursor to) {
     for (size_t leaf = from.leaf + 1; leaf < to.leaf; ++leaf) size_ -= leaves_[leaf].count;
     if (to.index > 0) {  // some are left in it: a place is in a leaf, or at the start of the next
       leaves_[to.leaf].resize_gap(0, to.index, 0);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "inspect/model/listener.h"

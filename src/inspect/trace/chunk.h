@@ -2,8 +2,10 @@
 // The events of one chunk, one after the other.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inspect/trace/coding.h"

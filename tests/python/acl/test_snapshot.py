@@ -56,16 +56,23 @@ def held_up(block, stream):
     good(rt.destroy_notify(notify))
 
 
+def state_of(thread):
+    """R: it runs; S: it sleeps."""
+    with open(f"/proc/self/task/{thread.native_id}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def test_other_threads_wait_and_the_interpreter_does_not(block, stream):
     context = good(rt.get_context())
     for call in held_up(block, stream):
-        ready, locked, results = threading.Event(), threading.Event(), []
+        ready, locked, asked, results = threading.Event(), threading.Event(), threading.Event(), []
 
         def other():
             good(rt.set_context(context))
             ready.set()
             locked.wait()
             results.append(rt.get_device()[-1])  # a question: it goes on
+            asked.set()
             results.append(call())
 
         thread = threading.Thread(target=other)
@@ -73,9 +80,12 @@ def test_other_threads_wait_and_the_interpreter_does_not(block, stream):
         ready.wait()
         good(rt.snap_shot_process_lock(PID, 0))
         locked.set()
-        while not results:
-            time.sleep(0.001)
-        time.sleep(0.01)  # it is on its way into the call; were it to keep the interpreter there, this would not end
+        assert asked.wait(60)
+        # While this thread reads the file, the other may have the interpreter: it sleeps then only inside the call. Were it to keep
+        # the interpreter there, this would not end.
+        until = time.monotonic() + 60
+        while state_of(thread) != "S" and len(results) == 1:
+            assert time.monotonic() < until
         good(rt.snap_shot_process_backup(PID, 0))
         assert results == [0]
         good(rt.snap_shot_process_unlock(PID, 0))

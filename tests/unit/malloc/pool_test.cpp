@@ -10,6 +10,7 @@
 
 #include "malloc/pool_set.h"
 #include "rules/rules.h"
+#include "stream/stream.h"
 #include "support/tiny_device.h"
 
 namespace plat::malloc {
@@ -275,12 +276,19 @@ TEST(PoolsAtOnce, AFreeThatIsReachedInsideItsCallKnowsItselfFromTheNextOne) {
   ASSERT_TRUE(streams.enqueue_poll(held, [&]() -> Result<bool> { return gate; }));
   const Va block = tiny.malloc(4_MiB).value();
   bool has_next_owner = false;
-  ASSERT_TRUE(streams.enqueue_poll(next, [&]() -> Result<bool> { return !tiny.heap.find(block); }));
+  stream::Clock::time_point last_look;
+  ASSERT_TRUE(streams.enqueue_poll(next, [&]() -> Result<bool> {
+    last_look = stream::Clock::now();
+    return !tiny.heap.find(block);
+  }));
   ASSERT_TRUE(streams.enqueue(next, [&]() -> Result<> {
     has_next_owner = tiny.malloc(4_MiB).value() == block && pools.free(block, streams, held);
     return {};
   }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the second stream looks again by then
+  // Nothing but the clock brings the second stream to look again, and it does so in the next call: this
+  // thread is the only one.
+  const auto is_due = last_look + stream::kPollPauseMax;
+  while (stream::Clock::now() <= is_due) std::this_thread::yield();
   ASSERT_TRUE(pools.free(block, streams, first));
   ASSERT_TRUE(has_next_owner);
   const auto again = pools.free(block, streams, first);

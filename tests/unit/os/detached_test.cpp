@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -63,11 +64,13 @@ TEST_F(Detached, HasNoFilesOfOurs) {
 }
 
 TEST_F(Detached, OutlivesWhoStartedIt) {
-  const std::string fifo = log + ".fifo";
+  const std::string fifo = log + ".fifo", answer = log + ".answer";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo(answer.c_str(), 0600), 0);
   const pid_t starter = fork();
   if (starter == 0) {
-    const Fd program = start_detached({"/bin/sh", "-c", "read line <" + fifo + "; echo $line"}, {}, log);
+    const Fd program = start_detached(
+        {"/bin/sh", "-c", "read line <" + fifo + "; echo $line; echo said >" + answer}, {}, log);
     _exit(program && !has_ended(program, 0) ? 0 : 1);
   }
   int status = 1;
@@ -77,9 +80,14 @@ TEST_F(Detached, OutlivesWhoStartedIt) {
     const Fd tell(open(fifo.c_str(), O_WRONLY));
     EXPECT_EQ(write(tell.get(), "still here\n", 11), 11);
   }
-  for (int attempt = 0; attempt < 30000 && read_small_file(log).value_or("").empty(); ++attempt) usleep(2000);
+  // Who started it had the file that is at its end when the program is, so it says itself that it has
+  // written.
+  const Fd heard(open(answer.c_str(), O_RDONLY | O_NONBLOCK));
+  pollfd watched{heard.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&watched, 1, 60000), 1);
   EXPECT_EQ(read_small_file(log).value_or(""), "still here\n");
   std::filesystem::remove(fifo);
+  std::filesystem::remove(answer);
 }
 
 TEST_F(Detached, WhatCannotRunIsNotStarted) {

@@ -17,10 +17,10 @@ namespace plat::fabric {
 os::Fd lock_file(const std::string& path);
 
 // By name.
-std::vector<std::string> nodes_with_remains(const std::string& directory);
+std::vector<std::string> nodes_with_daemon_files(const std::string& directory);
 
 // Nothing is removed while a daemon of the node lives, or is being started, or with `only_look`.
-std::vector<device::Removal> remove_remains(const std::string& directory, const std::string& node,
-                                            bool only_look);
+std::vector<device::Removal> remove_daemon_files(const std::string& directory, const std::string& node,
+                                                 bool only_look);
 
 }  // namespace plat::fabric

@@ -17,30 +17,30 @@ MadeUpTrace& say(MadeUpTrace& trace, const char* text, int code, bool in_call, u
   return trace.apply(Op::DeviceSays, {static_cast<uint64_t>(code), in_call ? 1u : 0u}, text, thread);
 }
 
-TEST(Heard, IsReadFromItsText) {
+TEST(Breach, IsReadFromItsText) {
   Event event;
   event.op = Op::DeviceSays;
   event.words = {kCode, 1};
   event.text = kRefused;
-  const auto heard = Heard::of(event);
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->function, "aclrtMapMem");
-  EXPECT_EQ(heard->detail, "offset: offset is 3");
-  EXPECT_EQ(heard->code, kCode);
-  EXPECT_EQ(heard->rule->id, RuleId::MapOffset);
+  const auto breach = Breach::of(event);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->function, "aclrtMapMem");
+  EXPECT_EQ(breach->detail, "offset: offset is 3");
+  EXPECT_EQ(breach->code, kCode);
+  EXPECT_EQ(breach->rule->id, RuleId::MapOffset);
   event.text = "VMM-Map-offset-zero aclrtMapMem(): all of it";
-  EXPECT_EQ(Heard::of(event)->detail, "all of it");
+  EXPECT_EQ(Breach::of(event)->detail, "all of it");
   event.text = "VMM-Map-offset-zero aclrtMapMem";
-  EXPECT_EQ(Heard::of(event)->function, "aclrtMapMem");
-  EXPECT_EQ(Heard::of(event)->detail, "");
+  EXPECT_EQ(Breach::of(event)->function, "aclrtMapMem");
+  EXPECT_EQ(Breach::of(event)->detail, "");
   for (const char* const text :
        {"", " ", "aclrtMapMem", "VMM-Map-offset-zero", "NO-Such-rule aclrtMapMem(x): y"}) {
     event.text = text;
-    EXPECT_FALSE(Heard::of(event)) << text;
+    EXPECT_FALSE(Breach::of(event)) << text;
   }
 }
 
-TEST(Heard, BelongsToTheCallThatFollowsInItsThread) {
+TEST(Breach, BelongsToTheCallThatFollowsInItsThread) {
   MadeUpTrace trace;
   say(trace, kRefused, kCode, true, 1);
   trace.apply(Op::aclrtMapMem, {1, 2, 3, 0}, "", 2, false, kCode);  // another thread's
@@ -53,7 +53,7 @@ TEST(Heard, BelongsToTheCallThatFollowsInItsThread) {
   EXPECT_EQ(calls[1].first.op, Op::aclrtMapMem);
 }
 
-TEST(Heard, WaitsForTheEndOfACallThatTellsOfOtherThings) {
+TEST(Breach, WaitsForTheEndOfACallThatTellsOfOtherThings) {
   MadeUpTrace trace;
   trace.apply(Op::aclrtSynchronizeStream, {7}, "", 1, true);
   say(trace, "STM-Stream-timeout aclrtSynchronizeStream(stream): late", kCode, true);
@@ -65,7 +65,7 @@ TEST(Heard, WaitsForTheEndOfACallThatTellsOfOtherThings) {
 }
 
 // Host work that runs inside a call of the same thread: its calls are not watched, and fail by themselves.
-TEST(Heard, OfAnotherFunctionInsideACallIsThatFunction) {
+TEST(Breach, OfAnotherFunctionInsideACallIsThatFunction) {
   MadeUpTrace trace;
   say(trace, kRefused, kCode, true);
   trace.apply(Op::aclrtSynchronizeStream, {7});
@@ -74,7 +74,7 @@ TEST(Heard, OfAnotherFunctionInsideACallIsThatFunction) {
   EXPECT_EQ(calls[0].name, "aclrtMapMem");
 }
 
-TEST(Heard, OfACallThatIsNotWatchedStandsForIt) {
+TEST(Breach, OfACallThatIsNotWatchedStandsForIt) {
   MadeUpTrace trace;
   say(trace, "ARG-Null-pointer aclrtGetMemInfo(free): free is null", 107000, false);
   trace.apply(Op::aclrtMalloc, {0x1000, 64, 0});
@@ -84,7 +84,7 @@ TEST(Heard, OfACallThatIsNotWatchedStandsForIt) {
   EXPECT_EQ(calls[0].result, 107000);
 }
 
-TEST(Heard, ProbesAreListedWhenAskedFor) {
+TEST(Breach, ProbesAreListedWhenAskedFor) {
   for (const bool pedantic : {false, true}) {
     CheckOptions options;
     options.pedantic = pedantic;
@@ -97,7 +97,7 @@ TEST(Heard, ProbesAreListedWhenAskedFor) {
   }
 }
 
-TEST(Heard, WarningsAreFindingsThatBreakNothing) {
+TEST(Breach, WarningsAreFindingsThatBreakNothing) {
   MadeUpTrace trace;
   say(trace, kWarned, 0, true);
   trace.apply(Op::aclrtMemcpy, {1, 2, 3, 0, 3});
@@ -115,7 +115,7 @@ TEST(Heard, WarningsAreFindingsThatBreakNothing) {
 }
 
 // A rule that is an error by itself, and that the user asked to be warned of.
-TEST(Heard, AWarningIsOneWhateverTheRuleIs) {
+TEST(Breach, AWarningIsOneWhateverTheRuleIs) {
   MadeUpTrace trace;
   say(trace, "MEM-Free-family aclrtFree(devPtr): of another", 0, false);
   ASSERT_EQ(trace.findings().size(), 1u);

@@ -13,7 +13,7 @@
 
 namespace plat::inspect {
 
-struct Heard {
+struct Breach {
   const rules::Rule* rule = nullptr;
   int code = 0;  // 0: the device warned, and the call went on
   std::string function;
@@ -21,18 +21,18 @@ struct Heard {
   Site site;
 
   // Nothing if it is of a rule that is not in the book, or no such text at all.
-  static std::optional<Heard> of(const Event& event);
+  static std::optional<Breach> of(const Event& event);
 };
 
-class HeardBook {
+class BreachBook {
  public:
   // Something that the device said. What it is told of a call that is not watched comes back at once.
-  std::vector<Heard> hear(const Event& event);
+  std::vector<Breach> add(const Event& event);
   // Another event: what was said during that call, with its place.
-  std::vector<Heard> during(const Event& event);
+  std::vector<Breach> during(const Event& event);
 
  private:
-  std::map<uint32_t, std::vector<Heard>> waiting_;  // by thread
+  std::map<uint32_t, std::vector<Breach>> waiting_;  // by thread
 };
 
 }  // namespace plat::inspect

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/disturbed.h"
+#include "fabric/faulty_answer.h"
 
 #include <vector>
 
@@ -22,14 +22,14 @@ constexpr std::byte kFlipped{0x40};
 
 }  // namespace
 
-std::optional<Disturbed> Disturbed::next(uint32_t server, uint32_t deadline_ms) {
+std::optional<FaultyAnswer> FaultyAnswer::next(uint32_t server, uint32_t deadline_ms) {
   if (!fault::armed()) return std::nullopt;
   auto what = fault::begin_answer(server);
   if (!what) return std::nullopt;
-  return Disturbed(std::move(*what), server, deadline_ms);
+  return FaultyAnswer(std::move(*what), server, deadline_ms);
 }
 
-Disturbed::Disturbed(fault::Disturbance what, uint32_t server, uint32_t deadline_ms)
+FaultyAnswer::FaultyAnswer(fault::Disturbance what, uint32_t server, uint32_t deadline_ms)
     : what_(std::move(what)), server_(server), deadline_ms_(deadline_ms) {
   // Whoever waits gives up at the deadline.
   if (what_.delay >= std::chrono::milliseconds(deadline_ms))
@@ -38,18 +38,19 @@ Disturbed::Disturbed(fault::Disturbance what, uint32_t server, uint32_t deadline
     sleep_for(what_.delay);
 }
 
-Error Disturbed::late(RuleId rule) const {
+Error FaultyAnswer::late(RuleId rule) const {
   sleep_for(std::chrono::milliseconds(deadline_ms_));
   return {rule, "", fmt::format("{}: server {} did not answer in {} ms", what_.why, server_, deadline_ms_)};
 }
 
-Error Disturbed::broken(RuleId rule, uint64_t done_bytes, uint64_t size_bytes) const {
+Error FaultyAnswer::broken(RuleId rule, uint64_t done_bytes, uint64_t size_bytes) const {
   return {rule, "",
           fmt::format("{}: the connection to server {} broke after {} of {} bytes", what_.why, server_,
                       done_bytes, size_bytes)};
 }
 
-Result<> Disturbed::write(uint64_t size_bytes, const vmm::Remote::Source& source, const Write& made) const {
+Result<> FaultyAnswer::write(uint64_t size_bytes, const vmm::Remote::Source& source,
+                             const Write& made) const {
   const uint64_t half = what_.effect == Effect::Cut ? size_bytes / 2 : size_bytes;
   const vmm::Remote::Source disturbed = [&](std::byte* piece, uint64_t size, uint64_t at) -> Result<> {
     PLAT_TRY(source(piece, size, at));
@@ -62,7 +63,7 @@ Result<> Disturbed::write(uint64_t size_bytes, const vmm::Remote::Source& source
   return {};
 }
 
-Result<> Disturbed::read(uint64_t size_bytes, const vmm::Remote::Sink& sink, const Read& made) const {
+Result<> FaultyAnswer::read(uint64_t size_bytes, const vmm::Remote::Sink& sink, const Read& made) const {
   if (what_.effect == Effect::Drop) return forward(late(RuleId::FabricTimeout));
   const uint64_t half = what_.effect == Effect::Cut ? size_bytes / 2 : size_bytes;
   if (half > 0)
@@ -76,7 +77,7 @@ Result<> Disturbed::read(uint64_t size_bytes, const vmm::Remote::Sink& sink, con
   return {};
 }
 
-Result<> Disturbed::import(Reply& answer) const {
+Result<> FaultyAnswer::import(Reply& answer) const {
   if (what_.effect == Effect::Drop) return forward(late(RuleId::FabricSlow));
   if (what_.effect == Effect::Cut) return forward(broken(RuleId::FabricPeer, 0, sizeof answer));
   if (what_.effect == Effect::Corrupt) answer.size_bytes ^= 1;

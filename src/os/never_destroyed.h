@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lasting: an object that is made at its first use and never destroyed, because threads call in after main. A
-// forked child takes a new one: another thread of the parent may have held a lock of the old.
+// NeverDestroyed: an object that is made at its first use and never destroyed, because threads call in after
+// main. A forked child takes a new one: another thread of the parent may have held a lock of the old.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@
 namespace plat::os {
 
 template <class T>
-class Lasting {
+class NeverDestroyed {
  public:
-  constexpr Lasting() = default;
+  constexpr NeverDestroyed() = default;
 
   T& get() {
     T* known = object_.load(std::memory_order_acquire);

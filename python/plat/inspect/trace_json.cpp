@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "look.h"
+#include "trace_json.h"
 
 #include <fmt/format.h>
 
@@ -47,9 +47,9 @@ class Stacks {
   std::vector<Both> known_;
 };
 
-class Look {
+class TraceJson {
  public:
-  explicit Look(const Question& question) : question_(question), notes_(question.window) {
+  explicit TraceJson(const Question& question) : question_(question), notes_(question.window) {
     if (const size_t wrong = suppressions_.add(question.suppressions); wrong != 0)
       throw std::runtime_error(fmt::format("line {} of the suppressions: no rule has such a name", wrong));
   }
@@ -192,6 +192,6 @@ class Look {
 
 }  // namespace
 
-Json look(const Question& question) { return Look(question).run(); }
+Json trace_json(const Question& question) { return TraceJson(question).run(); }
 
 }  // namespace plat::inspect_python

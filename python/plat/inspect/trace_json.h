@@ -19,6 +19,6 @@ struct Question {
 
 // {"findings": [...], "suppressed", "events", "failed_calls", "peak_bytes", "live_bytes", "lost", "objects":
 // [...]}. Throws std::runtime_error, with the reason, if there is no such trace or check.
-inspect::Json look(const Question& question);
+inspect::Json trace_json(const Question& question);
 
 }  // namespace plat::inspect_python

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/remains.h"
+#include "fabric/daemon_files.h"
 
 #include <array>
 #include <cerrno>
@@ -35,7 +35,7 @@ os::Fd lock_file(const std::string& path) {
   }
 }
 
-std::vector<std::string> nodes_with_remains(const std::string& directory) {
+std::vector<std::string> nodes_with_daemon_files(const std::string& directory) {
   std::set<std::string> nodes;
   for (const std::string& name : os::list_directory(directory))
     for (const char* ending : kEndings) {
@@ -47,8 +47,8 @@ std::vector<std::string> nodes_with_remains(const std::string& directory) {
   return {nodes.begin(), nodes.end()};
 }
 
-std::vector<device::Removal> remove_remains(const std::string& directory, const std::string& node,
-                                            bool only_look) {
+std::vector<device::Removal> remove_daemon_files(const std::string& directory, const std::string& node,
+                                                 bool only_look) {
   const std::string socket = socket_path(directory, node);
   if (is_locked(socket + ".start") || is_locked(socket + ".lock")) return {{socket, true, ""}};
   std::vector<device::Removal> removals;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the device says of a call goes into the trace, before the call itself if that is watched.
-#include "base/hear.h"
+#include "base/breach.h"
 
 #include <cstdio>
 

@@ -69,7 +69,7 @@ function firstAt(numbers, number) {
   return low;
 }
 
-export class Lanes {
+export class Timeline {
   constructor(canvas, app) {
     this.canvas = canvas;
     this.app = app;
@@ -211,5 +211,5 @@ export class Lanes {
     } });
   }
 
-  tipAt(x, y) { return this.drawn.find(lane => y >= lane.top && y < lane.bottom)?.tip(x, y) ?? ""; }
+  tipAt(x, y) { return this.drawn.find(row => y >= row.top && y < row.bottom)?.tip(x, y) ?? ""; }
 }

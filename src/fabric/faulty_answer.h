@@ -6,6 +6,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "device/fault.h"
 #include "fabric/message.h"
@@ -13,10 +15,10 @@
 
 namespace plat::fabric {
 
-class Disturbed {
+class FaultyAnswer {
  public:
   // The next answer of the server, if the plan has something for it.
-  static std::optional<Disturbed> next(uint32_t server, uint32_t deadline_ms);
+  static std::optional<FaultyAnswer> next(uint32_t server, uint32_t deadline_ms);
 
   using Write = std::function<Result<>(uint64_t size_bytes, const vmm::Remote::Source& source)>;
   using Read = std::function<Result<>(uint64_t size_bytes, const vmm::Remote::Sink& sink)>;
@@ -28,7 +30,7 @@ class Disturbed {
   const std::string& why() const { return what_.why; }
 
  private:
-  Disturbed(fault::Disturbance what, uint32_t server, uint32_t deadline_ms);
+  FaultyAnswer(fault::Disturbance what, uint32_t server, uint32_t deadline_ms);
   // Waits as long as one would.
   Error late(RuleId rule) const;
   Error broken(RuleId rule, uint64_t done_bytes, uint64_t size_bytes) const;

@@ -2,9 +2,9 @@
 // Values on ranges of several owners: those of one owner do not overlap, those of different owners may, and
 // whoever asks for a range sees those of all of them.
 //
-// Addresses are divided into pages, and in each page every owner has a lane: in one table, a page's lanes lie
-// behind each other. So a range of one owner is one look-up, and all that is known of a page lies together.
-// Pages are somewhat larger than the ranges in them: ranges of other lengths are in other tables.
+// Addresses are divided into pages, and in each page every owner has a row: in one table, the rows of a page
+// lie behind each other. So a range of one owner is one look-up, and all that is known of a page lies
+// together. Pages are somewhat larger than the ranges in them: ranges of other lengths are in other tables.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace plat::inspect {
 
 template <class T>
-class RangeLanes {
+class OwnerRanges {
  public:
   static constexpr uint32_t kOwners = 1 << 16;
   static constexpr uint64_t kAddresses = uint64_t{1} << 47;  // as many as keys have room for
