@@ -47,10 +47,10 @@ bool Recycler::collect(bool wait) {
   return !freed.empty();
 }
 
-void Recycler::settle_zones(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
+void Recycler::settle_zones(uint16_t domain, uint32_t batch, uint16_t to) {
   zones_.for_each([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
-    zone.settle(domain, batch, to, to_batch);
+    zone.settle(domain, batch, to, to != 0 ? streams_.join_batch(to) : 0);
   });
 }
 
@@ -67,7 +67,7 @@ bool Recycler::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_d
     if (waiter != nullptr) {
       const uint32_t batch = domain != for_domain ? streams_.make_wait(domain, waiter) : 0;
       if (batch == 0) continue;
-      settle_zones(domain, batch, for_domain, streams_.join_batch(for_domain));
+      settle_zones(domain, batch, for_domain);
     } else {
       const Streams::Passed passed = streams_.passed(domain, effort);
       if (passed.batch == 0) continue;
