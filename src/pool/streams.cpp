@@ -30,18 +30,17 @@ uint16_t Streams::add(plat_stream stream) {
   if (events_->state(stream) == StreamState::kGone) return kNoStream;
   std::lock_guard guard(mutex_);
   const uint16_t count = count_.load(std::memory_order_relaxed);
-  for (uint16_t i = 0; i < count; ++i) {
-    plat_stream seen = entries_[i].stream.load(std::memory_order_relaxed);
+  // All of them first: another thread may have added it beyond a place that has come free since.
+  uint16_t place = count;
+  for (uint16_t i = count; i-- > 0;) {
+    const plat_stream seen = entries_[i].stream.load(std::memory_order_relaxed);
     if (seen == stream) return static_cast<uint16_t>(i + 1);
-    if (seen == nullptr) {  // forgotten: the place is free
-      entries_[i].stream.store(stream, std::memory_order_relaxed);
-      return static_cast<uint16_t>(i + 1);
-    }
+    if (seen == nullptr) place = i;  // forgotten: the place is free
   }
-  if (count == kMax) return kTooMany;
-  entries_[count].stream.store(stream, std::memory_order_relaxed);
-  count_.store(static_cast<uint16_t>(count + 1), std::memory_order_release);
-  return static_cast<uint16_t>(count + 1);
+  if (place == kMax) return kTooMany;
+  entries_[place].stream.store(stream, std::memory_order_relaxed);
+  if (place == count) count_.store(static_cast<uint16_t>(count + 1), std::memory_order_release);
+  return static_cast<uint16_t>(place + 1);
 }
 
 uint16_t Streams::domain_to_free_on(plat_stream stream) {
