@@ -111,6 +111,115 @@ TEST(Model, StreamsOfAPool) {
   });
 }
 
+// Batches of a stream: work is queued, a block is freed behind it, and somebody asks how far the stream is.
+// The stream is in order by itself, for whoever queues something on it: an event covers what was queued
+// before it.
+struct Batches {
+  Atomic queue{0};  // of the stream: 1 once the work is queued
+  Atomic batch{1}, dirty{0};
+  Atomic zone_lock{0};
+  Plain zone;       // what the lock guards
+  Atomic filed{0};  // in the zone: the batch of the block; 0: it is nobody's
+  Atomic ended{0};
+
+  // Whoever waits for the lock would do the same later.
+  bool lock(Orders& orders) { return zone_lock.exchange(1, orders.change("lock", Order::acquire)) == 0; }
+  void unlock(Orders& orders) { zone_lock.store(0, orders.store("unlock", Order::release)); }
+
+  uint64_t join(Orders& orders) {
+    const auto set = [&] {
+      if (dirty.load(kRelaxed) == 0) dirty.store(1, kRelaxed);
+    };
+    const bool in_order = orders.has("the batch before the flag");
+    if (!in_order) set();
+    const uint64_t joined = batch.load(orders.load("join", Order::acquire));
+    if (in_order) set();
+    return joined;
+  }
+  // False when the lock was another's, and nothing is to be said of how it ends.
+  bool free(Orders& orders) {
+    queue.exchange(1, orders.change("order of the stream", Order::acq_rel));
+    const bool inside = orders.has("joined under the lock");
+    const uint64_t before = inside ? 0 : join(orders);
+    if (!lock(orders)) return false;
+    zone.write();
+    filed.store(inside ? join(orders) : before, kRelaxed);
+    unlock(orders);
+    return true;
+  }
+
+  // Streams::passed and Recycler::settle_zones; the event passes at once if it covers the work.
+  bool ask(Orders& orders) {
+    if (dirty.load(kRelaxed) == 0) return true;
+    uint64_t closed = 0;
+    if (orders.has("the flag before the batch")) {
+      dirty.store(0, kRelaxed);
+      closed = batch.fetch_add(1, orders.change("close", Order::release));
+    } else {
+      closed = batch.fetch_add(1, orders.change("close", Order::release));
+      dirty.store(0, kRelaxed);
+    }
+    const bool covers = queue.fetch_add(0, orders.change("order of the stream", Order::acq_rel)) == 1;
+    return settle(orders, closed, covers);
+  }
+  bool settle(Orders& orders, uint64_t closed, bool covers) {
+    if (!lock(orders)) return false;
+    zone.write();
+    const uint64_t at = filed.load(kRelaxed);
+    if (at != 0 && at <= closed) {
+      expect(covers, "memory that work may still use is nobody's");
+      filed.store(0, kRelaxed);
+    }
+    unlock(orders);
+    return true;
+  }
+  // The last to end asks once more: then there is nothing left to ask about.
+  void end(Orders& orders) {
+    if (ended.fetch_add(1, Order::acq_rel) == 0) return;
+    ask(orders);
+    expect(filed.load(kRelaxed) == 0, "nobody asks about a block");
+  }
+};
+
+std::vector<Program> batches(Orders& orders) {
+  auto w = std::make_shared<Batches>();
+  w->dirty = Atomic{1};  // somebody has freed another block before
+  return {
+      [w, &orders] {
+        if (w->free(orders)) w->end(orders);
+      },
+      [w, &orders] {
+        if (w->ask(orders)) w->end(orders);
+      },
+  };
+}
+
+// Streams::finish, settle_zones and vacate, then add for the next stream (5) in the same place, and somebody
+// who asks how far that one is. A free on it finds it without the mutex.
+std::vector<Program> place_used_again(Orders& orders) {
+  auto w = std::make_shared<Batches>();
+  w->dirty = Atomic{1};
+  auto stream = std::make_shared<Atomic>(1);
+  return {
+      [w, stream, &orders] {
+        if (stream->load(kRelaxed) != 5) return;
+        if (w->free(orders)) w->end(orders);
+      },
+      [w, stream, &orders] {
+        const bool settled_before = orders.has("settled before the place is another's");
+        if (!settled_before) stream->store(5, kRelaxed);
+        w->dirty.store(0, kRelaxed);
+        const uint64_t closed = w->batch.fetch_add(1, orders.change("close", Order::release));
+        if (!w->settle(orders, closed, false)) return;
+        stream->store(0, kRelaxed);
+        stream->store(5, kRelaxed);
+        if (w->ask(orders)) w->end(orders);
+      },
+  };
+}
+
+TEST(Model, BatchesOfAStream) { expect_needs_all_its_orders({batches, place_used_again}); }
+
 // A block that two threads hand to each other by way of a zone, or of a shelf of the depot, under its lock.
 TEST(Model, LockOfAZone) {
   expect_needs_all_its_orders([](Orders& orders) {
