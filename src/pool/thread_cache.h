@@ -22,7 +22,8 @@ class Pool;
 class Zone;
 
 // The stacks for one stream of one pool. Counts are relaxed, because only the thread itself changes them and
-// looks at the blocks; others add them up for statistics.
+// looks at the blocks; others add them up for statistics, and ask whether there are any before a reset or a
+// sleep. The program orders these after its frees, on whichever threads, so that they count what those left.
 class StreamCache {
  public:
   static constexpr uint32_t kMost = 64;  // of a class

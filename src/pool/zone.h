@@ -141,6 +141,8 @@ class Zone {
   // What it may use before that can be a new peak of the pool; see Zones::note_peak().
   uint64_t peak_from_granules() const { return peak_from_granules_.load(std::memory_order_relaxed); }
   void set_peak_from_granules(uint64_t granules) { peak_from_granules_.store(granules); }
+  // Written under the lock and the growth lock. Without either it is an estimate, which may be old, and
+  // whoever takes memory because of it looks again under the lock.
   bool is_asleep() const { return asleep_.load(std::memory_order_relaxed); }
   void set_asleep(bool asleep) {
     if (asleep == is_asleep()) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What threads of the pool read without a lock: src/pool/space.h (SpaceIndex), small_table.h, fast_path.h,
-// lock.h and streams.h in small. The programs are written from these; whoever changes one changes the other.
+// fast_path_switch.cpp, lock.h and streams.h in small. The programs are written from these; whoever changes
+// one changes the other.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -219,6 +220,125 @@ std::vector<Program> place_used_again(Orders& orders) {
 }
 
 TEST(Model, BatchesOfAStream) { expect_needs_all_its_orders({batches, place_used_again}); }
+
+// The short ways are closed: FastPathSwitch::refresh, with what decides on it, and who has passed by them.
+// The stores are seq_cst in the code; relaxed would do. What the program tells its threads has fixed orders.
+//
+// A use is noted, while the one that closed the ways until now comes back.
+std::vector<Program> closed_for_a_use(Orders& orders) {
+  struct Words {
+    Atomic uses_lock{0};
+    Plain uses;
+    Atomic count{1};
+    Atomic switch_lock{0};
+    Atomic key{0}, large{0};  // open: 1
+    Atomic told{0};
+    // Whoever waits for a lock would do the same later.
+    static bool lock(Orders& orders, Atomic& of) {
+      return of.exchange(1, orders.change("lock", Order::acquire)) == 0;
+    }
+    static void unlock(Orders& orders, Atomic& of) { of.store(0, orders.store("unlock", Order::release)); }
+    bool refresh(Orders& orders) {
+      const bool alone_here = orders.has("who looks and who closes is one");
+      if (alone_here && !lock(orders, switch_lock)) return false;
+      const uint64_t open = count.load(kRelaxed) == 0 ? 1 : 0;
+      key.store(open, kRelaxed);
+      large.store(open, kRelaxed);
+      if (alone_here) unlock(orders, switch_lock);
+      return true;
+    }
+    bool add(Orders& orders, uint64_t more) {
+      if (!lock(orders, uses_lock)) return false;
+      uses.write();
+      count.store(count.load(kRelaxed) + more, kRelaxed);
+      unlock(orders, uses_lock);
+      return true;
+    }
+  };
+  auto w = std::make_shared<Words>();
+  return {
+      [w, &orders] {
+        if (w->add(orders, 1) && w->refresh(orders)) w->told.store(1, Order::release);
+      },
+      [w, &orders] {
+        if (w->add(orders, -uint64_t{1})) w->refresh(orders);
+      },
+      [w] {
+        if (w->told.load(Order::acquire) == 0) return;
+        expect(w->key.load(kRelaxed) == 0, "a small block that others use goes the short way");
+        expect(w->large.load(kRelaxed) == 0, "a large block that others use goes the short way");
+        expect(w->count.load(kRelaxed) != 0, "nobody looks who uses the block");
+      },
+  };
+}
+
+// A zone gets addresses that a tool is told of.
+std::vector<Program> closed_for_a_tool(Orders& orders) {
+  struct Words {
+    Atomic zone_lock{0};
+    Atomic large{1}, listening{0}, told{0};
+    bool lock(Orders& orders) { return zone_lock.exchange(1, orders.change("lock", Order::acquire)) == 0; }
+    void unlock(Orders& orders) { zone_lock.store(0, orders.store("unlock", Order::release)); }
+  };
+  auto w = std::make_shared<Words>();
+  return {
+      [w, &orders] {
+        if (!w->lock(orders)) return;
+        w->told.store(1, kRelaxed);
+        w->listening.store(1, kRelaxed);
+        w->large.store(0, kRelaxed);
+        w->unlock(orders);
+      },
+      [w, &orders] {  // Placer::place_at_once
+        if (w->large.load(kRelaxed) == 0 || !w->lock(orders)) return;
+        const bool open = !orders.has("asked again under the lock") || w->large.load(kRelaxed) != 0;
+        const bool told = w->told.load(kRelaxed) != 0;
+        w->unlock(orders);
+        expect(!open || !told, "a block of a heap that the tool knows, and it does not hear of it");
+      },
+      [w, &orders] {  // Placer::place, and Pool::allocate
+        if (!w->lock(orders)) return;
+        const bool told = w->told.load(kRelaxed) != 0;
+        w->unlock(orders);
+        expect(!told || w->listening.load(kRelaxed) != 0, "a tool is told of a heap and not of its blocks");
+      },
+  };
+}
+
+// A thread keeps a block, which others ask back by the epoch: whether it hears of that or not, the block is
+// one thread's.
+std::vector<Program> asked_back(Orders& orders) {
+  struct Words {
+    Atomic epoch{0}, told{0};
+    Atomic shelf_lock{0}, shelf{0};
+    Plain block;
+  };
+  auto w = std::make_shared<Words>();
+  return {
+      [w, &orders] {
+        w->epoch.fetch_add(1, kRelaxed);
+        w->told.store(1, Order::release);
+        if (w->shelf_lock.exchange(1, orders.change("lock", Order::acquire)) != 0) return;
+        const bool got = w->shelf.load(kRelaxed) != 0;
+        w->shelf_lock.store(0, orders.store("unlock", Order::release));
+        if (got) w->block.write();
+      },
+      [w, &orders] {
+        w->block.write();
+        const bool told = w->told.load(Order::acquire) != 0;
+        const bool asked = w->epoch.load(kRelaxed) != 0;
+        expect(asked || !told, "a thread that was told keeps its blocks");
+        if (!asked) return w->block.write();  // for one more call
+        if (w->shelf_lock.exchange(1, orders.change("lock", Order::acquire)) != 0) return;
+        w->shelf.store(1, kRelaxed);
+        w->shelf_lock.store(0, orders.store("unlock", Order::release));
+      },
+  };
+}
+
+TEST(Model, ClosingTheFastPath) {
+  expect_needs_all_its_orders({closed_for_a_use, closed_for_a_tool, asked_back});
+}
 
 // A block that two threads hand to each other by way of a zone, or of a shelf of the depot, under its lock.
 TEST(Model, LockOfAZone) {
