@@ -48,8 +48,7 @@ class Zones {
   // `locked`, and then the growth lock too.
   uint64_t movable_pages(const Zone* locked = nullptr);
 
-  // The zone has grown. Read without the locks: each is written under one, and a peak that is late by one
-  // block is made up by the next.
+  // The zone has grown. Without its lock: see look_for_peak.
   void note_peak(const Zone& grown) {
     if (grown.used_granules() > grown.peak_from_granules()) whole_->look_for_peak(grown);
   }
