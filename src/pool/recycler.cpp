@@ -54,13 +54,6 @@ void Recycler::settle_zones(uint16_t domain, uint32_t batch, uint16_t to) {
   });
 }
 
-// Its memory is settled; the domain becomes another stream's.
-void Recycler::end(plat_stream stream, uint16_t domain) {
-  caches_.end(stream);
-  fast_.refresh();
-  if (domain != 0) streams_.vacate(domain);
-}
-
 bool Recycler::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain) {
   bool any = false;
   for (uint16_t domain = 1; domain <= streams_.count(); ++domain) {
@@ -72,7 +65,11 @@ bool Recycler::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_d
       const Streams::Passed passed = streams_.passed(domain, effort);
       if (passed.batch == 0) continue;
       settle_zones(domain, passed.batch);
-      if (passed.gone != nullptr) end(passed.gone, domain);
+      if (passed.gone != nullptr) {
+        caches_.end(passed.gone, StreamCache::End::kGone);
+        fast_.refresh();
+        streams_.vacate(domain);
+      }
     }
     any = true;
   }
@@ -104,7 +101,7 @@ bool Recycler::forget(plat_stream stream) {
     collect(false);
     fast_.refresh();
   }
-  caches_.end(stream);
+  caches_.end(stream, StreamCache::End::kForgotten);
   fast_.refresh();
   if (options_.thread_cache != 0) caches_.flush_mine();
   if (domain == 0) return true;

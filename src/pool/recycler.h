@@ -45,7 +45,6 @@ class Recycler {
 
  private:
   void settle_zones(uint16_t domain, uint32_t batch, uint16_t to = 0);
-  void end(plat_stream stream, uint16_t domain);
 
   const std::string& name_;
   const plat_pool_options& options_;

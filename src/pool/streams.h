@@ -59,7 +59,7 @@ class Streams {
     plat_stream gone = nullptr;  // the stream, when it is there no more
   };
   // Records an event behind what is unmarked and asks the device how far it is. The domain of a stream that
-  // is gone can be vacated.
+  // is gone belongs to nobody then, and must be vacated.
   Passed passed(uint16_t domain, Effort effort);
   // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
   // device refused.
@@ -94,13 +94,15 @@ class Streams {
   // zone been settled before, the zone's lock would have ordered the same. The flag itself orders nothing,
   // and who sees it late asks later.
   struct Entry {
-    std::atomic<plat_stream> stream{nullptr};
+    std::atomic<plat_stream> stream{nullptr};  // the entry itself: of one that is gone, until it is vacated
     std::atomic<uint32_t> batch{1};
     std::atomic<bool> dirty{false};
     std::vector<Pending> pending;
   };
   static constexpr size_t kFormer = 1024;
   uint16_t add(plat_stream stream);
+  StreamState state_of(Entry& entry, plat_stream stream);
+  void note_former(plat_stream stream);
   bool was_here(plat_stream stream) const;
   // Frees from now on belong to another batch than the one that is returned.
   static uint32_t close_batch(Entry& entry) {

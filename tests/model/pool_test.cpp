@@ -219,7 +219,44 @@ std::vector<Program> place_used_again(Orders& orders) {
   };
 }
 
-TEST(Model, BatchesOfAStream) { expect_needs_all_its_orders({batches, place_used_again}); }
+// Streams::state_of: a stream is gone, and while that is found out another gets its name (1), by which its
+// thread finds the place.
+std::vector<Program> name_used_again(Orders& orders) {
+  struct Words {
+    Atomic exists{0};
+    Atomic stream{1};
+    Atomic is_given_up{0}, is_found{0};
+    Atomic ended{0};
+  };
+  auto w = std::make_shared<Words>();
+  const auto end = [w] {
+    if (w->ended.fetch_add(1, Order::acq_rel) == 0) return;
+    expect(w->is_given_up.load(kRelaxed) == 0 || w->is_found.load(kRelaxed) == 0,
+           "a stream has the place of another that is given up");
+  };
+  return {
+      [w, end, &orders] {
+        w->exists.exchange(1, orders.change("order of the stream", Order::acq_rel));
+        if (w->stream.load(kRelaxed) == 1) w->is_found.store(1, kRelaxed);
+        end();
+      },
+      [w, end, &orders] {
+        const auto is_gone = [&] {
+          return w->exists.fetch_add(0, orders.change("order of the stream", Order::acq_rel)) == 0;
+        };
+        if (!is_gone()) return end();
+        const bool before = orders.has("hidden before it is asked for again");
+        if (before) w->stream.store(9, kRelaxed);
+        const bool is_still = is_gone();
+        if (!before) w->stream.store(9, kRelaxed);
+        if (!is_still) w->stream.store(1, kRelaxed);
+        w->is_given_up.store(is_still ? 1 : 0, kRelaxed);
+        end();
+      },
+  };
+}
+
+TEST(Model, BatchesOfAStream) { expect_needs_all_its_orders({batches, place_used_again, name_used_again}); }
 
 // The short ways are closed: FastPathSwitch::refresh, with what decides on it, and who has passed by them.
 // The stores are seq_cst in the code; relaxed would do. What the program tells its threads has fixed orders.

@@ -57,5 +57,38 @@ TEST_F(DomainsTest, GivesAStreamOneDomain) {
   EXPECT_EQ(streams.finish(stream(3), &batch), 3);
 }
 
+// While the stream is found to be gone, the program makes another, which gets the same name and is put to
+// work.
+TEST_F(DomainsTest, TakesNoNewStreamForTheOneThatIsGone) {
+  const uint16_t domain = streams.domain_of(stream(1));
+  streams.join_batch(domain);
+  events.meanwhile = [&] {
+    events.gone = {stream(1)};
+    events.meanwhile = [&] {
+      events.gone.clear();
+      events.busy = {stream(1)};
+    };
+  };
+  const Streams::Passed passed = streams.passed(domain, Streams::Effort::kPoll);
+  EXPECT_EQ(passed.batch, 0u) << "its work may use what is freed on it";
+  EXPECT_EQ(passed.gone, nullptr);
+  EXPECT_EQ(streams.domain_of(stream(1)), domain);
+  events.busy.clear();
+  EXPECT_NE(streams.passed(domain, Streams::Effort::kPoll).batch, 0u);
+}
+
+TEST_F(DomainsTest, KnowsAStreamThatIsGone) {
+  const uint16_t domain = streams.domain_of(stream(1));
+  streams.join_batch(domain);
+  events.gone = {stream(1)};
+  EXPECT_EQ(streams.passed(domain, Streams::Effort::kPoll).gone, stream(1));
+  EXPECT_TRUE(streams.knows(stream(1)));
+  EXPECT_EQ(streams.domain_to_free_on(stream(1)), 0);
+  EXPECT_EQ(streams.domain_of(stream(2)), 2) << "the place is not free before it is settled";
+  streams.vacate(domain);
+  EXPECT_EQ(streams.domain_of(stream(3)), domain);
+  EXPECT_TRUE(streams.knows(stream(1)));
+}
+
 }  // namespace
 }  // namespace plat::test

@@ -76,5 +76,29 @@ TEST_F(RecyclerTest, LosesNoBlockThatChangesHandsWhileTheStreamPasses) {
   EXPECT_TRUE(backing.close());
 }
 
+// What a thread keeps for a stream that is gone may be of another that has got its name.
+TEST_F(RecyclerTest, AsksAnewForTheStreamOfWhatAThreadKeeps) {
+  pool::Zone& zone = zones.small();
+  constexpr uint32_t kIndex = 0;
+  const uint32_t granules = pool::span_bytes(kIndex) >> core::kGranuleShift;
+  core::RangeId span;
+  ASSERT_EQ(backing.place(zone, granules, granules, 0, &span), Outcome::kDone);
+  zone.cut_span(kIndex, span);
+  pool::SmallBlock block{};
+  ASSERT_EQ(zone.spans()->take(kIndex, 0, &block, 1, 1), 1u);
+  streams.join_batch(streams.domain_of(stream(1)));
+  caches.keep(*pool::thread_cache_of(caches), stream(1), kIndex, block.address);
+  events.gone = {stream(1)};
+  EXPECT_TRUE(recycler.settle(Streams::Effort::kPoll));
+  events.gone.clear();
+  events.busy = {stream(1)};
+  caches.flush_mine();
+  EXPECT_EQ(zone.spans()->deferred_bytes(), pool::class_bytes(kIndex));
+  events.busy.clear();
+  recycler.settle(Streams::Effort::kPoll);
+  EXPECT_EQ(zone.spans()->deferred_bytes(), 0u);
+  EXPECT_TRUE(backing.close());
+}
+
 }  // namespace
 }  // namespace plat::test
