@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 . scripts/bare.sh
 root=$PWD/build/arm64-root
 packages=libc6-dev,libstdc++-12-dev,libfmt-dev,libexpected-dev,libcli11-dev,nlohmann-json3-dev,zlib1g-dev,libdw-dev
-packages+=,libgtest-dev,libgmock-dev,python3-dev,pybind11-dev,python3-pytest,python3-hypothesis,python3-numpy,cmake,procps,util-linux
+packages+=,binutils,libgtest-dev,libgmock-dev,python3-dev,pybind11-dev,python3-pytest,python3-hypothesis,python3-numpy,cmake,procps,util-linux
 # What is in every Debian, and comes by itself only into one that is set up.
 packages+=,base-files,base-passwd,bash,coreutils,dash,diffutils,findutils,grep,gzip,hostname,libc-bin,mawk,sed
 
