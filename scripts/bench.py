@@ -10,11 +10,13 @@ import subprocess
 import sys
 
 NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
-# The forms of rows that the programs print: a name, a value that is better when it is smaller, perhaps a unit and a target.
+TARGET = rf"(?P<target>{NUMBER})\s+(?:ok|MISSED)"
+# The forms of rows that the programs print: a name, a value that is better when it is smaller, perhaps a unit and a target. A row without a
+# target has no goal, which it may say by "-".
 FORMS = [re.compile(form) for form in (
-    rf"(?P<name>\S.*?)\s+(?P<value>{NUMBER})\s+\[{NUMBER}\.\.{NUMBER}\]\s+(?P<unit>[a-zA-Z%]\S*)(?:\s+(?P<target>{NUMBER})\s+(?:ok|MISSED))?",
-    rf"(?P<name>\S+)\s+{NUMBER} ns\s+(?P<value>{NUMBER}) (?P<unit>ns)\s+\d+$",
-    rf"(?P<name>\S.*?)\s+{NUMBER} ns\s+{NUMBER} ns\s+(?:ratio\s+)?(?P<value>{NUMBER})",
+    rf"(?P<name>\S.*?)\s+(?P<value>{NUMBER})\s+\[{NUMBER}\.\.{NUMBER}\]\s+(?P<unit>[a-zA-Z%]\S*)(?:\s+{TARGET})?",
+    rf"(?P<name>\S+)\s+{NUMBER} ns\s+(?P<value>{NUMBER}) (?P<unit>ns)\s+\d+(?: \(target (?P<target>{NUMBER})\))?$",
+    rf"(?P<name>\S.*?)\s+{NUMBER} ns\s+{NUMBER} ns\s+(?:ratio\s+)?(?P<value>{NUMBER})(?:\s+\[{NUMBER}\.\.{NUMBER}\]\s+{TARGET})?",
     rf"(?P<name>\S.*?)\s+ratio\s+(?P<value>{NUMBER})",
     rf"(?P<name>\S.{{45}}) +{NUMBER} +(?P<value>{NUMBER})(?: +{NUMBER})?$")]
 EVENT = re.compile(rf"(?P<value>{NUMBER}) (?P<unit>bytes|ns) an event(?: \(target (?P<target>{NUMBER})\))?")
@@ -64,7 +66,7 @@ def table(results, base):
     print(f"\n{'':<66} {'measured':>10} {'':<6} {'target':>8} {'before':>10}  verdict")
     for name, result in results.items():
         before = base.get(name)
-        print(f"{name:<66} {result['value']:>10.4g} {result['unit']:<6} {'' if result['target'] is None else result['target']:>8} "
+        print(f"{name:<66} {result['value']:>10.4g} {result['unit']:<6} {'-' if result['target'] is None else result['target']:>8} "
               f"{'' if before is None else format(before['value'], '.4g'):>10}  {verdict(result, before)}".rstrip())
     for name in base.keys() - results.keys():
         print(f"{name}: not measured this time")

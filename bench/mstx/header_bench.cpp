@@ -13,8 +13,14 @@ extern "C" __attribute__((visibility("default"))) int InitInjectionMstx(
 
 namespace {
 
+#ifdef WITH_TOOL
 BENCHMARK(header::mark)->Name("header_alone/mark");
 BENCHMARK(header::range)->Name("header_alone/range_start+end");
 BENCHMARK(header::region)->Name("header_alone/region");
+#else
+BENCHMARK(quiet<header::mark>)->Name("header_alone/mark");
+BENCHMARK(quiet<header::range, 2>)->Name("header_alone/range_start+end");
+BENCHMARK(quiet<header::region>)->Name("header_alone/region");
+#endif
 
 }  // namespace

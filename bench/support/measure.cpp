@@ -45,7 +45,7 @@ void print_row(const std::string& what, const Series& measured, const char* unit
   const char* verdict = target == 0 ? "" : median <= target ? "ok" : "MISSED";
   fmt::print("{:<52} {:>9.4g} {:>19} {:>6} {:>8}  {:<7}{}\n", what, median,
              fmt::format("[{:.4g}..{:.4g}]", measured.quantile(0.1), measured.quantile(0.9)), unit,
-             target == 0 ? "" : fmt::format("{:g}", target), verdict, note);
+             target == 0 ? "-" : fmt::format("{:g}", target), verdict, note);
   fflush(stdout);
 }
 

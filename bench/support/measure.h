@@ -36,8 +36,8 @@ class Series {
 // Round by round: case / base.
 Series ratio(const Series& of, const Series& to);
 
-// A line of the table. A target of 0 is none. `note` says what people ask next, such as the nanoseconds
-// behind a ratio.
+// A line of the table. A target of 0 is none, on purpose, and shows as "-". `note` says what people ask next,
+// such as the nanoseconds behind a ratio.
 void print_header(const char* title);
 void print_row(const std::string& what, const Series& measured, const char* unit, double target,
                const std::string& note = "");

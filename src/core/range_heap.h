@@ -105,7 +105,8 @@ class RangeHeap {
     return noted_movable_pages();
   }
   // The same as of the last time that anybody counted: right as long as nobody takes the short ways above,
-  // which do not. May be read without the owner's lock.
+  // which do not. May be read without the owner's lock, and relaxed: it shows nothing else, and who acts on
+  // it counts under the lock.
   uint32_t noted_movable_pages() const { return movable_pages_.load(std::memory_order_relaxed); }
   uint32_t mapped_pages() const { return mapped_pages_; }
   uint64_t free_granules(uint16_t domain) const {

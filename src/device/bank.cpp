@@ -91,7 +91,7 @@ Result<> Bank::commit_run(PageId first, uint32_t count) {
   // Marked before it is taken: should we die in between, whoever clears up gives it back.
   for (uint32_t at = 0; at < count; ++at) {
     auto nothing = PageState::Nothing;
-    state_of(at).compare_exchange_strong(nothing, PageState::Taking, std::memory_order_acq_rel);
+    state_of(at).compare_exchange_strong(nothing, PageState::Taking, std::memory_order_relaxed);
   }
   crash_point("page-taking");
   // If the program closed our file the number may be another file by now; then the write itself takes the

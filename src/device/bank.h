@@ -34,16 +34,17 @@ class Bank {
   bool is_committed(PageId page) const {
     return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Taken;
   }
-  // The host is given the page: whoever clears it later must know that something may be there.
+  // The host is given the page: whoever clears it later must know that something may be there. Taken stays
+  // what it is, because copies take any other page for one that was never written.
   void expose(PageId page) {
     auto& state = ledger_->page(page).committed;
     PageState known = state.load(std::memory_order_relaxed);
     while (known != PageState::Taken && known != PageState::Exposed &&
-           !state.compare_exchange_weak(known, PageState::Exposed, std::memory_order_acq_rel)) {
+           !state.compare_exchange_weak(known, PageState::Exposed, std::memory_order_relaxed)) {
     }
   }
   bool is_exposed(PageId page) const {
-    return ledger_->page(page).committed.load(std::memory_order_acquire) == PageState::Exposed;
+    return ledger_->page(page).committed.load(std::memory_order_relaxed) == PageState::Exposed;
   }
   // Makes a write to the page safe. Fails when the machine has no memory left.
   Result<> commit(PageId page) {

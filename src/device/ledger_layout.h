@@ -15,8 +15,7 @@
 // can die between any two stores and the next one rebuilds from what it finds. What is read without the lock
 // says so where it is read: `changes` and `transaction` by who copies the tables (ledger_verify.cpp works on
 // such a copy, which nobody writes to); `small_free_bytes`, a number that no other memory hangs on;
-// `committed` by who holds the block, and relaxed by who clears it: its last holder let go under the lock
-// before, and it is given out again under the lock after.
+// `committed` by who holds the block, and by who clears it: see PageState.
 #pragma once
 
 #include <atomic>
@@ -130,6 +129,14 @@ inline constexpr uint32_t kIpcKeys = 16384;
 
 // What is behind a page. Taking is set before memory is taken, Nothing after it was given back: in between
 // there may be some. Exposed: the host can reach the page, and takes memory for it as it likes.
+//
+// Holders of the block change the word without a lock, from any process. Taken is stored with release after
+// the memory was taken, and who acquires it may write to the page; it stays until the page is cleared, and
+// nothing else hangs on the other states, so that they are set, and looked at, relaxed. Who sees an old state
+// takes memory that is there already, or exposes what is exposed, which changes nothing. What came before an
+// owner's time cannot be seen: who clears a page stores Nothing before it gives the page back under the lock,
+// after its last holder let go under the lock, and it is given out under the lock.
+// tests/model/commit_test.cpp has all of this in small.
 enum class PageState : uint32_t { Nothing = 0, Taking = 1, Taken = 2, Exposed = 3 };
 
 struct PageRecord {

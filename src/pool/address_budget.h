@@ -17,7 +17,8 @@ class AddressBudget {
  public:
   static constexpr uint64_t kLeastRange = 1_GiB;
 
-  // One in `share` of what is left.
+  // One in `share` of what is left. Relaxed: the sum itself loses nothing, and an old one makes a range that
+  // is somewhat longer or shorter.
   static uint64_t part(uint64_t share) {
     const uint64_t taken = taken_bytes().load(std::memory_order_relaxed);
     return std::max(kLeastRange, (kAll - std::min(kAll, taken)) / share);

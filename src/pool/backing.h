@@ -40,10 +40,12 @@ class Backing {
         watcher_(watcher) {}
 
   Source& source() const { return source_; }
-  // Without the lock.
+  // Without the lock, these two are estimates, and relaxed: they show no other memory. Who decides by them
+  // how much to take from the device has the lock, which orders them; for others an old value means a block
+  // that goes where it fits best although pages are short, or an idle page that goes back too soon or too
+  // late.
   uint64_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
-  // Whether the device has refused a page since anything was given back: then pages are short. Without the
-  // lock.
+  // Whether the device has refused a page since anything was given back: then pages are short.
   bool is_full() const { return full_at_.load(std::memory_order_relaxed) != UINT64_MAX; }
   // Whether a block of that length goes where it spares the most pages rather than where it fits best.
   bool is_tight(const Zone& zone, uint32_t granules) const;

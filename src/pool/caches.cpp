@@ -25,7 +25,7 @@ StreamCache* Caches::of_stream(ThreadCache& cache, plat_stream stream) {
   drop_ended(cache);
   StreamCache* found = nullptr;
   for (auto& each : cache.of_streams)
-    if (each->stream() == stream && !each->ended()) found = each.get();
+    if (each->stream() == stream && each->ended() == StreamCache::End::kNone) found = each.get();
   if (found == nullptr) {
     auto fresh = std::make_unique<StreamCache>(stream);
     found = fresh.get();
@@ -77,14 +77,14 @@ bool Caches::refill(uint32_t index) {
 
 // Those of streams that were forgotten go, whichever thread forgot them.
 void Caches::drop_ended(ThreadCache& cache) {
-  auto has_ended = [](const auto& each) { return each->ended(); };
+  auto has_ended = [](const auto& each) { return each->ended() != StreamCache::End::kNone; };
   if (std::none_of(cache.of_streams.begin(), cache.of_streams.end(), has_ended)) return;
   for (auto& each : cache.of_streams)
-    if (each->ended())
+    if (has_ended(each))
       for (uint32_t index = 0; index < kClasses; ++index) flush(*each, index, StreamCache::kMost);
   ready_cache = ReadyCache{};  // it may be one of them
   std::lock_guard guard(mutex_);
-  std::erase_if(cache.of_streams, [](auto& each) { return each->ended() && each->cached_blocks() == 0; });
+  std::erase_if(cache.of_streams, [&](auto& each) { return has_ended(each) && each->cached_blocks() == 0; });
 }
 
 void Caches::flush(StreamCache& cache, uint32_t index, uint32_t count) {
@@ -95,7 +95,8 @@ void Caches::flush(StreamCache& cache, uint32_t index, uint32_t count) {
     for (; first < count; ++first) cache.push(index, blocks[first]);
   };
   // Asked anew: the stream may have been forgotten since the cache was made, and have another number now.
-  uint16_t domain = cache.ended() ? 0 : streams_.domain_to_free_on(cache.stream());
+  uint16_t domain =
+      cache.ended() == StreamCache::End::kForgotten ? 0 : streams_.domain_to_free_on(cache.stream());
   if (domain == Streams::kNoStream) domain = 0;  // it was there when the cache was made, and has finished
   if (domain == Streams::kTooMany) return keep_from(0);  // it cannot be waited for
   Zone& zone = zones_.small();
@@ -122,12 +123,12 @@ void Caches::flush_mine() {
   if (ThreadCache* const cache = thread_cache_of(*this)) flush(*cache);
 }
 
-void Caches::end(plat_stream stream) {
+void Caches::end(plat_stream stream, StreamCache::End how) {
   {
     std::lock_guard guard(mutex_);
     for (ThreadCache* cache : caches_)
       for (auto& each : cache->of_streams)
-        if (each->stream() == stream) each->end();
+        if (each->stream() == stream) each->end(how);
   }
   ++key_;
 }
@@ -138,7 +139,8 @@ bool Caches::wait_for_streams(Events& events) {
     std::lock_guard guard(mutex_);
     for (const ThreadCache* cache : caches_)
       for (const auto& each : cache->of_streams)
-        if (each->stream() != nullptr && !each->ended() && each->cached_blocks() != 0)
+        if (each->stream() != nullptr && each->ended() != StreamCache::End::kForgotten &&
+            each->cached_blocks() != 0)
           streams.push_back(each->stream());
   }
   return std::all_of(streams.begin(), streams.end(),

@@ -51,8 +51,9 @@ class Caches {
   // Asks it of all others.
   void request_flush() { flush_epoch_.fetch_add(1); }
 
-  // The stream has finished: no thread may file blocks under it any more, which are nobody's now.
-  void end(plat_stream stream);
+  // The stream has finished: no thread may file blocks under it any more. They are nobody's now when it was
+  // forgotten; when it is gone, it is asked for once more, by its name.
+  void end(plat_stream stream, StreamCache::End how);
   // For the streams whose freed blocks threads keep; false when one refuses.
   bool wait_for_streams(Events& events);
   bool hold_blocks();

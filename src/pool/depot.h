@@ -23,7 +23,8 @@ class Depot {
   uint32_t put(uint32_t index, const SmallBlock* blocks, uint32_t count);
   // Up to `count` blocks of a class, the last that came.
   uint32_t take(uint32_t index, SmallBlock* out, uint32_t count);
-  // A second thread uses the pool: more blocks will be on their way.
+  // A second thread uses the pool: more blocks will be on their way. Relaxed: who hears of it late puts fewer
+  // here, and what there is room for was there from the beginning.
   void widen() { stacks_.store(kMostStacks, std::memory_order_relaxed); }
   void clear();
 

@@ -13,6 +13,13 @@
 
 namespace plat::pool {
 
+// `key` and `large` are loaded relaxed, and may be old. What closes them is a call of the pool: a use that
+// was noted, memory that sleeps, a stream that was forgotten. A thread whose program has told it of that call
+// reads what the call stored, or something later. One that was not told does what it would have done a moment
+// before the call: for small blocks with its own cache, which nobody else touches or frees, and for large
+// ones under the lock of a zone, where it asks again for what comes about under that lock: that the zone
+// sleeps, and that a tool was told of its addresses. The pool itself was there before its handle. Who closes
+// the path and needs all threads to have noticed asks for a flush, which a thread answers on the slow way.
 struct FastPath {
   std::atomic<uint64_t> key{UINT64_MAX};  // the pool's number while it is open for small blocks
   std::atomic<Pool*> large{nullptr};      // the pool while it is open for large ones
@@ -42,10 +49,6 @@ struct FastPath {
     return entry && small.find(offset, entry.index()) != nullptr ? entry.index() : kClasses;
   }
 
-  // The keys are loaded relaxed: a thread that has not heard yet that the path was closed works for one more
-  // call with its own cache, which nobody else touches or frees. Who closes it and needs all threads to have
-  // noticed asks for a flush, which a thread answers on the slow way.
-  //
   // Null when another way must be tried.
   void* pop(uint64_t asked, plat_stream stream) const {
     const ReadyCache& ready = ready_cache;

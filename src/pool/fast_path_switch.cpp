@@ -21,7 +21,8 @@ FastPathSwitch::FastPathSwitch(Pool& pool, FastPath& path, const plat_pool_optio
 }
 
 void FastPathSwitch::refresh() {
-  // Else the last to open may have looked before another closed.
+  // Else the last to open may have looked before another closed. What decides is changed before refresh() is
+  // called, so that the last to be here sees all of it, and the loads of it are relaxed.
   std::lock_guard guard(mutex_);
   const bool alone = !reporting_.listening() && !uses_.any() && !tsan::is_in_program();
   path_.key = alone && options_.thread_cache != 0 && !zones_.small().is_asleep() ? caches_.key() : UINT64_MAX;

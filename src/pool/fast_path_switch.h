@@ -27,6 +27,9 @@ class FastPathSwitch {
   void space_added(Space& space);
   Space* home() const { return home_.load(std::memory_order_acquire); }
   const FastPath& path() const { return path_; }
+  // Asked under the lock of a zone, it knows whether a tool was told of any of its addresses: they came, and
+  // the path was closed, under the same lock.
+  bool is_open_for_large() const { return path_.large.load(std::memory_order_relaxed) != nullptr; }
 
  private:
   Pool& pool_;

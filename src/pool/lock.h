@@ -17,6 +17,9 @@ class SpinLock {
     if (!taken_.exchange(true, std::memory_order_acquire)) return;
     wait();
   }
+  // Loads without an exchange are relaxed: they say whether it is worth trying, and no more. Who reads that
+  // the lock is free has it by the exchange that follows, which acquires; who reads that it is taken, though
+  // it is not any more, gives up, or waits for one more turn.
   bool try_lock() {
     return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
   }

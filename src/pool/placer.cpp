@@ -36,7 +36,7 @@ bool Placer::place_on_stream(Zone& zone, uint32_t granules, uint64_t bytes, plat
   if (!Streams::is_domain(domain)) return false;
   {
     const std::unique_lock guard(zone.lock(), std::try_to_lock);
-    if (!guard || zone.is_asleep()) return false;
+    if (!guard || zone.is_asleep() || !fast_.is_open_for_large()) return false;
     const core::RangeId block = zone.heap().allocate(granules, 1, domain);
     if (block == core::kNoBlock) return false;
     *address = zone.open(block, bytes);

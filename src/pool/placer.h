@@ -73,7 +73,7 @@ class Placer {
   {
     if (!zone.lock().try_lock()) return false;
     const std::lock_guard guard(zone.lock(), std::adopt_lock);
-    if (zone.is_asleep()) return false;
+    if (zone.is_asleep() || !fast_.is_open_for_large()) return false;
     const core::RangeId block = zone.heap().allocate_idle(granules);
     if (block == core::kNoBlock) return false;
     *address = zone.open(block, bytes);

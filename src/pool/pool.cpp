@@ -106,6 +106,7 @@ plat_pool_status Pool::allocate(const Request& request, void** address) {
 // The thread's stack was full.
 bool Pool::release_small_at_once(void* address, plat_stream stream) {
   const FastPath& path = fast_.path();
+  // Both keys may be old, as in FastPath: the spilled blocks are the thread's own.
   if (stream != nullptr || path.key.load(std::memory_order_relaxed) != caches_.key()) return false;
   const uint32_t index = path.class_of_live(address);
   return index != kClasses && caches_.spill(index) && path.push(address, stream);

@@ -30,7 +30,7 @@ ForkWord& fork_word() {
 }
 
 // The thread's way to small blocks leads past every check, so it is closed; the number goes where the system
-// does not clear it.
+// does not clear it. Relaxed: a child begins with this thread alone.
 void begin_child() {
   ready_cache = ReadyCache{};
   fork_word().store(0, std::memory_order_relaxed);
@@ -44,6 +44,7 @@ uint64_t process_number() {
   static const int registered = pthread_atfork(nullptr, nullptr, begin_child);
   static_cast<void>(registered);
   static std::atomic<uint64_t> last{0};  // inherited: a child counts on from there
+  // Relaxed: who reads 0 though another thread was faster is told the number when he tries to store his own.
   uint64_t number = fork_word().load(std::memory_order_relaxed);
   if (number != 0) return number;
   const uint64_t fresh = ++last;

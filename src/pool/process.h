@@ -17,7 +17,9 @@ const std::atomic<uint64_t>& process_word();
 
 class ProcessStamp {
  public:
-  // One load and a comparison.
+  // One load and a comparison. Relaxed: the number was there before the stamp was, and whoever has the stamp
+  // reads it, or the 0 of a child, whose memory is what its parent's was when it began. Nothing else is shown
+  // by the number.
   bool is_here() const { return word_->load(std::memory_order_relaxed) == number_; }
 
  private:

@@ -47,18 +47,11 @@ bool Recycler::collect(bool wait) {
   return !freed.empty();
 }
 
-void Recycler::settle_zones(uint16_t domain, uint32_t batch, uint16_t to, uint32_t to_batch) {
+void Recycler::settle_zones(uint16_t domain, uint32_t batch, uint16_t to) {
   zones_.for_each([&](Zone& zone) {
     std::lock_guard guard(zone.lock());
-    zone.settle(domain, batch, to, to_batch);
+    zone.settle(domain, batch, to, to != 0 ? streams_.join_batch(to) : 0);
   });
-}
-
-// Its memory is settled; the domain becomes another stream's.
-void Recycler::end(plat_stream stream, uint16_t domain) {
-  caches_.end(stream);
-  fast_.refresh();
-  if (domain != 0) streams_.vacate(domain);
 }
 
 bool Recycler::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_domain) {
@@ -67,12 +60,16 @@ bool Recycler::settle(Streams::Effort effort, plat_stream waiter, uint16_t for_d
     if (waiter != nullptr) {
       const uint32_t batch = domain != for_domain ? streams_.make_wait(domain, waiter) : 0;
       if (batch == 0) continue;
-      settle_zones(domain, batch, for_domain, streams_.join_batch(for_domain));
+      settle_zones(domain, batch, for_domain);
     } else {
       const Streams::Passed passed = streams_.passed(domain, effort);
       if (passed.batch == 0) continue;
       settle_zones(domain, passed.batch);
-      if (passed.gone != nullptr) end(passed.gone, domain);
+      if (passed.gone != nullptr) {
+        caches_.end(passed.gone, StreamCache::End::kGone);
+        fast_.refresh();
+        streams_.vacate(domain);
+      }
     }
     any = true;
   }
@@ -104,7 +101,7 @@ bool Recycler::forget(plat_stream stream) {
     collect(false);
     fast_.refresh();
   }
-  caches_.end(stream);
+  caches_.end(stream, StreamCache::End::kForgotten);
   fast_.refresh();
   if (options_.thread_cache != 0) caches_.flush_mine();
   if (domain == 0) return true;

@@ -44,8 +44,7 @@ class Recycler {
   void collect_idle();
 
  private:
-  void settle_zones(uint16_t domain, uint32_t batch, uint16_t to = 0, uint32_t to_batch = 0);
-  void end(plat_stream stream, uint16_t domain);
+  void settle_zones(uint16_t domain, uint32_t batch, uint16_t to = 0);
 
   const std::string& name_;
   const plat_pool_options& options_;

@@ -63,8 +63,8 @@ plat_pool_status Router::companion_for(plat_pool_purpose purpose, Pool** compani
 
 plat_pool_status Router::open_companion(Member which, Pool** companion) {
   std::lock_guard guard(family_.growth);
-  *companion = family_.members[which].load(std::memory_order_relaxed);
-  if (*companion != nullptr) return PLAT_POOL_OK;  // another thread was faster
+  *companion = family_.members[which].load(std::memory_order_relaxed);  // the lock orders it
+  if (*companion != nullptr) return PLAT_POOL_OK;                       // another thread was faster
   plat_pool_options options = main_.options();
   const std::string name = main_.name() + (which == kHost ? "_host" : "_cached");
   options.name = name.c_str();

@@ -30,18 +30,17 @@ uint16_t Streams::add(plat_stream stream) {
   if (events_->state(stream) == StreamState::kGone) return kNoStream;
   std::lock_guard guard(mutex_);
   const uint16_t count = count_.load(std::memory_order_relaxed);
-  for (uint16_t i = 0; i < count; ++i) {
-    plat_stream seen = entries_[i].stream.load(std::memory_order_relaxed);
+  // All of them first: another thread may have added it beyond a place that has come free since.
+  uint16_t place = count;
+  for (uint16_t i = count; i-- > 0;) {
+    const plat_stream seen = entries_[i].stream.load(std::memory_order_relaxed);
     if (seen == stream) return static_cast<uint16_t>(i + 1);
-    if (seen == nullptr) {  // forgotten: the place is free
-      entries_[i].stream.store(stream, std::memory_order_relaxed);
-      return static_cast<uint16_t>(i + 1);
-    }
+    if (seen == nullptr) place = i;  // forgotten: the place is free
   }
-  if (count == kMax) return kTooMany;
-  entries_[count].stream.store(stream, std::memory_order_relaxed);
-  count_.store(static_cast<uint16_t>(count + 1), std::memory_order_release);
-  return static_cast<uint16_t>(count + 1);
+  if (place == kMax) return kTooMany;
+  entries_[place].stream.store(stream, std::memory_order_relaxed);
+  if (place == count) count_.store(static_cast<uint16_t>(count + 1), std::memory_order_release);
+  return static_cast<uint16_t>(place + 1);
 }
 
 uint16_t Streams::domain_to_free_on(plat_stream stream) {
@@ -81,6 +80,23 @@ void Streams::drop_pending(Entry& entry) {
   entry.pending.clear();
 }
 
+// A stream that is gone may be followed by another of the same name before the pool has drawn its
+// conclusions. So the place is hidden before the stream is asked for once more: who has a new one, and found
+// the place before that, made it before it is asked for, and it is there.
+StreamState Streams::state_of(Entry& entry, plat_stream stream) {
+  StreamState state = events_->state(stream);
+  if (state != StreamState::kGone) return state;
+  if (former_.size() < kFormer) former_.reserve(former_.size() + 1);  // before anything changes
+  entry.stream.store(&entry, std::memory_order_relaxed);              // no stream's name
+  events_->forget(stream);
+  state = events_->state(stream);
+  if (state == StreamState::kGone)
+    note_former(stream);
+  else
+    entry.stream.store(stream, std::memory_order_relaxed);
+  return state;
+}
+
 Streams::Passed Streams::passed(uint16_t domain, Effort effort) {
   std::lock_guard guard(mutex_);
   Entry& entry = entries_[domain - 1];
@@ -88,9 +104,11 @@ Streams::Passed Streams::passed(uint16_t domain, Effort effort) {
   const bool dirty = entry.dirty.load(std::memory_order_relaxed);
   if (!dirty && entry.pending.empty()) return {};
   if (stream == nullptr) return {close_batch(entry)};  // a free that came while the domain was vacated
+  if (stream == &entry)
+    return {close_batch(entry), stream};  // the last who found it gone did not come to an end
   const uint32_t batch = dirty ? close_batch(entry) : entry.pending.back().batch;
   // A stream with nothing to do needs no event: all of it has passed. So it has when it is there no more.
-  const StreamState state = events_->state(stream);
+  const StreamState state = state_of(entry, stream);
   if (state == StreamState::kIdle || state == StreamState::kGone) {
     drop_pending(entry);
     return {batch, state == StreamState::kGone ? stream : nullptr};
@@ -111,7 +129,8 @@ Streams::Passed Streams::passed(uint16_t domain, Effort effort) {
 uint32_t Streams::make_wait(uint16_t domain, plat_stream waiter) {
   std::lock_guard guard(mutex_);
   Entry& entry = entries_[domain - 1];
-  if (entry.stream.load(std::memory_order_relaxed) == nullptr) return 0;
+  const plat_stream stream = entry.stream.load(std::memory_order_relaxed);
+  if (stream == nullptr || stream == &entry) return 0;
   if (entry.dirty.load(std::memory_order_relaxed) && !record(entry, close_batch(entry))) return 0;
   if (entry.pending.empty()) return 0;
   const Pending& last = entry.pending.back();
@@ -135,16 +154,22 @@ uint16_t Streams::finish(plat_stream stream, uint32_t* batch) {
   return 0;
 }
 
-void Streams::vacate(uint16_t domain) {
-  std::lock_guard guard(mutex_);
-  if (former_.size() < kFormer) former_.reserve(former_.size() + 1);  // before anything changes
-  const plat_stream stream = entries_[domain - 1].stream.exchange(nullptr, std::memory_order_relaxed);
-  events_->forget(stream);
+void Streams::note_former(plat_stream stream) {
   if (was_here(stream)) return;
   if (former_.size() < kFormer)
     former_.push_back(stream);
   else
     former_[next_former_++ % kFormer] = stream;
+}
+
+void Streams::vacate(uint16_t domain) {
+  std::lock_guard guard(mutex_);
+  if (former_.size() < kFormer) former_.reserve(former_.size() + 1);  // before anything changes
+  Entry& entry = entries_[domain - 1];
+  const plat_stream stream = entry.stream.exchange(nullptr, std::memory_order_relaxed);
+  if (stream == &entry) return;  // it was gone, and that was noted
+  events_->forget(stream);
+  note_former(stream);
 }
 
 }  // namespace plat::pool

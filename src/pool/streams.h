@@ -42,13 +42,13 @@ class Streams {
   // The domain of a stream that has used memory; 0 when it has finished. With too many streams it waits for
   // this one; kTooMany when it cannot be waited for, kNoStream when it never was.
   uint16_t domain_to_free_on(plat_stream stream);
-  // The batch that a free on the domain joins.
+  // The batch that a free on the domain joins. Under the lock of the zone that the block is filed in.
   uint32_t join_batch(uint16_t domain) {
     Entry& entry = entries_[domain - 1];
     // In this order a batch that closes in between leaves the flag behind, which costs an event and never
     // loses a block.
     const uint32_t batch = entry.batch.load(std::memory_order_acquire);
-    if (!entry.dirty.load(std::memory_order_relaxed)) entry.dirty.store(true, std::memory_order_release);
+    if (!entry.dirty.load(std::memory_order_relaxed)) entry.dirty.store(true, std::memory_order_relaxed);
     return batch;
   }
   uint16_t count() const { return count_.load(std::memory_order_acquire); }
@@ -59,7 +59,7 @@ class Streams {
     plat_stream gone = nullptr;  // the stream, when it is there no more
   };
   // Records an event behind what is unmarked and asks the device how far it is. The domain of a stream that
-  // is gone can be vacated.
+  // is gone belongs to nobody then, and must be vacated.
   Passed passed(uint16_t domain, Effort effort);
   // Makes `waiter` wait for everything freed on `domain` so far. The batch that it covers, or 0 when the
   // device refused.
@@ -77,19 +77,37 @@ class Streams {
     void* event;
     uint32_t batch;
   };
+  // All three are written under the mutex, but for `dirty`, which frees set, and are read without it. An
+  // asker is a thread that closes a batch; tests/model/pool_test.cpp has it and the free in small.
+  //
+  // `stream` is relaxed. A place is found in it by who looks for his own stream, and what he then does
+  // there, to join a batch or to take what was freed, he does under the lock of a zone. A place that is used
+  // again was settled under all these locks before the next stream was written to it; whoever has read that
+  // stream cannot have had a lock before that, since nobody reads what happens after he has read it. Who
+  // reads an old value looks again under the mutex. The first use of a place is shown by the count.
+  //
+  // `batch` and `dirty`: an asker clears the flag before the batch closes, with release, so that a free that
+  // acquires the next batch finds the flag cleared, or set by a free that this asker has not seen, and never
+  // takes an old flag for its own. A free that still gets the batch that closes is one that this event
+  // covers: had the event been recorded before the work that the free comes after, the stream that has both
+  // would have ordered the closing before the free. And it is filed before the batch is settled: had its
+  // zone been settled before, the zone's lock would have ordered the same. The flag itself orders nothing,
+  // and who sees it late asks later.
   struct Entry {
-    std::atomic<plat_stream> stream{nullptr};
+    std::atomic<plat_stream> stream{nullptr};  // the entry itself: of one that is gone, until it is vacated
     std::atomic<uint32_t> batch{1};
     std::atomic<bool> dirty{false};
     std::vector<Pending> pending;
   };
   static constexpr size_t kFormer = 1024;
   uint16_t add(plat_stream stream);
+  StreamState state_of(Entry& entry, plat_stream stream);
+  void note_former(plat_stream stream);
   bool was_here(plat_stream stream) const;
   // Frees from now on belong to another batch than the one that is returned.
   static uint32_t close_batch(Entry& entry) {
     entry.dirty.store(false, std::memory_order_relaxed);
-    return entry.batch.fetch_add(1);
+    return entry.batch.fetch_add(1, std::memory_order_release);
   }
   void drop_pending(Entry& entry);
   bool record(Entry& entry, uint32_t batch);

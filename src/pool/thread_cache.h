@@ -22,7 +22,8 @@ class Pool;
 class Zone;
 
 // The stacks for one stream of one pool. Counts are relaxed, because only the thread itself changes them and
-// looks at the blocks; others add them up for statistics.
+// looks at the blocks; others add them up for statistics, and ask whether there are any before a reset or a
+// sleep. The program orders these after its frees, on whichever threads, so that they count what those left.
 class StreamCache {
  public:
   static constexpr uint32_t kMost = 64;  // of a class
@@ -67,14 +68,16 @@ class StreamCache {
   uint64_t cached_bytes() const;
   uint64_t cached_blocks() const;
   plat_stream stream() const { return stream_; }
-  // The stream was forgotten, and has passed everything: its blocks are nobody's. Said once, and who hears of
-  // it late files under the stream for so long.
-  void end() { ended_.store(true, std::memory_order_relaxed); }
-  bool ended() const { return ended_.load(std::memory_order_relaxed); }
+  // Nothing more is kept for the stream. It was forgotten, and has passed everything: its blocks are
+  // nobody's. Or it is gone, and then some may be of another that has got its name since. Relaxed: who hears
+  // of it late files under the stream for so long.
+  enum class End : uint8_t { kNone, kGone, kForgotten };
+  void end(End how) { end_.store(how, std::memory_order_relaxed); }
+  End ended() const { return end_.load(std::memory_order_relaxed); }
 
  private:
   plat_stream stream_;
-  std::atomic<bool> ended_{false};
+  std::atomic<End> end_{End::kNone};
   struct Stack {
     SmallBlock* blocks;
     std::atomic<uint32_t> count{0};  // written by the owner, read by statistics

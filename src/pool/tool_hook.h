@@ -23,6 +23,9 @@ class ToolHook {
 
   explicit ToolHook(std::string name);
   ~ToolHook();
+  // Relaxed: it is set under the lock of the zone that gets the addresses of a heap, before a block of them
+  // can be had. Who has one took it under that lock since, or was given it by who did, and reads true; all
+  // other blocks are of addresses that no tool was told of.
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
 
   // What the tool knows the heap by; null when nobody listens, and then everything about it is kept quiet.

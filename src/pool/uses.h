@@ -22,7 +22,10 @@ class Uses {
   Uses(const Uses&) = delete;
   Uses& operator=(const Uses&) = delete;
 
-  // Whether there is anything to look at; without the lock.
+  // Whether there is anything to look at; without the lock, and relaxed. The use of a block, and that it was
+  // freed, are noted before the program can have told a thread of it: who frees the block, asks for it or
+  // forgets the stream then reads the count that has it in it, or a later one. An old 0 is read only by who
+  // could as well have come before the note, or for collect(), which then comes one call later.
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   // Work on the stream uses a live block.
   void note(void* address, plat_stream stream);

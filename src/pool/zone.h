@@ -132,16 +132,20 @@ class Zone {
     return space_of(page_index * heap_.page()).address_of(page_index * heap_.page());
   }
 
-  // May be read without the lock, for an estimate.
+  // Relaxed: it is written under the lock. Without it, it is an estimate.
   uint64_t used_granules() const { return used_granules_.load(std::memory_order_relaxed); }
   uint64_t used_bytes() const { return used_granules() << core::kGranuleShift; }
   uint64_t table_bytes() const;
   uint64_t live_blocks() const { return live_blocks_; }
   // The same of what is there: blocks that sleep hold no memory.
   uint64_t awake_bytes() const { return is_asleep() ? 0 : used_bytes(); }
-  // What it may use before that can be a new peak of the pool; see Zones::note_peak().
+  // What it may use before that can be a new peak of the pool; see Zones::look_for_peak().
   uint64_t peak_from_granules() const { return peak_from_granules_.load(std::memory_order_relaxed); }
-  void set_peak_from_granules(uint64_t granules) { peak_from_granules_.store(granules); }
+  void set_peak_from_granules(uint64_t granules) {
+    peak_from_granules_.store(granules, std::memory_order_relaxed);
+  }
+  // Written under the lock and the growth lock. Without either it is an estimate, which may be old, and
+  // whoever takes memory because of it looks again under the lock.
   bool is_asleep() const { return asleep_.load(std::memory_order_relaxed); }
   void set_asleep(bool asleep) {
     if (asleep == is_asleep()) return;
@@ -166,7 +170,9 @@ class Zone {
   Space& search(uint32_t granule) const;
   Space* gone_space(uint64_t bytes) const;
   Space* revive(Space& space, char* base, uint64_t bytes);
-  // Differences may be negative: they wrap around, and the sum is right again.
+  // Differences may be negative: they wrap around, and the sum is right again. Under the lock: a load and a
+  // store do, and the tally, which zones have in common, loses nothing. What is read without a lock is one
+  // number, with nothing that it shows.
   void count(uint64_t granules) {
     used_granules_.store(used_granules() + granules, std::memory_order_relaxed);
     if (tally_ != nullptr && !is_asleep())

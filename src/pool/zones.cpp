@@ -48,20 +48,31 @@ uint64_t Zones::movable_pages(const Zone* locked) {
 
 // The large zone, which most blocks come from, is told how far it may grow before it can make a new peak: as
 // long as nobody else grows. Whoever does lowers it; the large zone itself raises it again.
+//
+// Numbers, and nothing hangs on them, so that all are relaxed. But who raises the limit and who grows, or
+// begins the peak anew, must not miss each other, or the large zone would pass the peak without a look, and
+// nobody would notice: each writes and then looks at what the other writes, with a fence between
+// (tests/model/peak_test.cpp). A peak that comes about while somebody looks may still be late by what has
+// grown meanwhile: then the limit is lower than what the large zone has, and the next block makes up for it.
 void Zones::look_for_peak(const Zone& grown) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the caller has grown
   const uint64_t beside = beside_bytes();
   const uint64_t used = large_->awake_bytes() + beside;
   uint64_t peak = peak_.load(std::memory_order_relaxed);
   while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
   }
-  const uint64_t peak_from = (std::max(used, peak) - beside) >> core::kGranuleShift;
+  peak = std::max(used, peak);
+  const uint64_t peak_from = (peak - beside) >> core::kGranuleShift;
   if (&grown != large_ && peak_from >= large_->peak_from_granules()) return;
   large_->set_peak_from_granules(peak_from);
-  if (beside_bytes() > beside) large_->set_peak_from_granules(0);  // somebody did meanwhile
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool has_changed = beside_bytes() > beside || peak_.load(std::memory_order_relaxed) < peak;
+  if (has_changed) large_->set_peak_from_granules(0);  // by somebody meanwhile
 }
 
 void Zones::start_peak() {
   peak_.store(large_->awake_bytes() + beside_bytes(), std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   large_->set_peak_from_granules(0);
 }
 

@@ -29,7 +29,7 @@ class Zones {
   const Zone& large() const { return *large_; }
   Zone& small() { return *small_; }
   Zone& of_tag(uint16_t tag, bool small);
-  // By number, from 1 on; null for 0.
+  // By number, from 1 on; null for 0. Shown with release, under the mutex.
   Zone* of_thread(uint32_t number) const {
     return number != 0 ? of_threads_[number - 1].load(std::memory_order_acquire) : nullptr;
   }
@@ -48,12 +48,12 @@ class Zones {
   // `locked`, and then the growth lock too.
   uint64_t movable_pages(const Zone* locked = nullptr);
 
-  // The zone has grown. Read without the locks: each is written under one, and a peak that is late by one
-  // block is made up by the next.
+  // The zone has grown. Without its lock: see look_for_peak.
   void note_peak(const Zone& grown) {
     if (grown.used_granules() > grown.peak_from_granules()) whole_->look_for_peak(grown);
   }
   void reset_peak() { whole_->start_peak(); }
+  // Relaxed, as all that it is made of: a number that shows nothing else.
   uint64_t peak() const { return whole_->peak_.load(std::memory_order_relaxed); }
 
  private:

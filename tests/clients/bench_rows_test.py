@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of make bench takes its rows from what the benchmark programs print."""
 import pathlib
+import re
 import sys
 
 import pytest
@@ -13,6 +14,9 @@ import bench  # noqa: E402
 @pytest.mark.parametrize("line, rows", [
     ("map 2 MiB, guarded / mmap       0.02584  [0.02128..0.03947]      x     0.05  ok     82 ns", [("map 2 MiB, guarded / mmap", 0.02584, "x", 0.05)]),
     ("a row without a target            3.5  [2.1..4]      us", [("a row without a target", 3.5, "us", None)]),
+    ("1,000,000 live / 1,000            1.3  [1.1..1.4]      x        -         20 ns", [("1,000,000 live / 1,000", 1.3, "x", None)]),
+    ("no_tool/library/mark          2.20 ns         2.10 ns    333333333 (target 2.5)", [("no_tool/library/mark", 2.1, "ns", 2.5)]),
+    ("get_device                      80 ns       60 ns    1.33  [1.2..1.4]  1.5  ok", [("get_device", 1.33, "x", 1.5)]),
     ("empty_call                                 139 ns         2.54 ns    100000000", [("empty_call", 2.54, "ns", None)]),
     ("64 B H2D                     12.0 ns          10.0 ns  ratio  1.200", [("64 B H2D", 1.2, "x", None)]),
     ("64 MiB H2D, first write, to first touch      ratio  0.913", [("64 MiB H2D, first write, to first touch", 0.913, "x", None)]),
@@ -40,4 +44,5 @@ def test_a_run_ends_with_a_table_and_a_file(tmp_path, capsys):
     program.chmod(0o755)
     bench.main(tmp_path, tmp_path / "first.json")
     bench.main(tmp_path, tmp_path / "second.json", tmp_path / "first.json")
-    assert "1.00 x before" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1.00 x before" in shown and re.search(r"one: a thing to another +0.5 x +-", shown)

@@ -284,7 +284,7 @@ def test_a_forked_child_has_a_trace_of_its_own(tmp_path):
     assert run("check", child).returncode == 1
 
 
-@pytest.mark.skipif("PLAT_DIALECTS" not in os.environ, reason="a sanitizer and valgrind do not go together")
+@pytest.mark.skipif("PLAT_DIALECTS" not in os.environ, reason="valgrind does not go together with a sanitizer or an emulator")
 def test_unset_fields_of_clients_are_not_read(tmp_path):
     library = os.path.join(os.path.dirname(os.path.dirname(PLAT)), "lib64", "libplat_inspect.so")
     trace = tmp_path / "t"

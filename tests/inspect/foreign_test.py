@@ -42,6 +42,24 @@ def test_nothing_of_plat_but_the_recorder_is_in_the_process(plat, tmp_path):
     assert f"file {FOREIGN}/libascendcl.so" in done.stdout
 
 
+def exported(library):
+    lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.split()[-1] for line in lines}
+
+
+def test_what_is_brought_into_the_process_stands_before_the_device_and_nothing_else():
+    """A name that a foreign library or the program has too would be found here instead."""
+    lib64 = BUILD / "lib64"
+    before_others = {"dlsym", "InitInjectionMstx"}  # of the C library, and what programs ask a tool of mstx for
+    asked_by_plat = {"plat_inspect_hear", "plat_inspect_prepare"}
+    recorder = exported(lib64 / "libplat_inspect.so")
+    calls = recorder - before_others - asked_by_plat
+    assert recorder == calls | before_others | asked_by_plat
+    assert all(name.startswith(("acl", "hi_mpi_dvpp_")) for name in calls), calls
+    assert "aclrtMalloc" in calls and calls <= exported(lib64 / "libascendcl.so")
+    assert exported(lib64 / "plat/libascend_kernel_hook.so") == set()
+
+
 def test_the_same_program_gives_the_same_trace(plat, tmp_path):
     assert plat("record", "-o", tmp_path / "theirs", "--", PROGRAM).returncode == 0
     assert plat("record", "-o", tmp_path / "ours", "--", PROGRAM, libraries=BUILD / "lib64").returncode == 0

@@ -30,6 +30,10 @@ struct View {
   void take(const View& other) {
     for (size_t i = 0; i < at.size(); ++i) at[i] = std::max(at[i], other.at[i]);
   }
+  // Of atomics alone: that makes no access to plain memory come before another.
+  void take_values(const View& other) {
+    for (size_t i = 0; i < kMaxPlaces; ++i) at[i] = std::max(at[i], other.at[i]);
+  }
 };
 
 struct Message {
@@ -75,10 +79,12 @@ class World {
   std::vector<Choice> path;
   std::unordered_set<uint64_t> known;
   std::string violation;
+  View fenced;  // what the seq_cst fences so far have seen
 
   void run(const std::function<std::vector<Program>()>& setup) {
     places_.clear();
     threads_.clear();
+    fenced = {};
     position_ = 0;
     current_ = kMaxThreads;
     for (Program& program : setup()) {
@@ -157,6 +163,7 @@ class World {
       digest.add(thread->released);
       digest.add(thread->offered);
     }
+    digest.add(fenced);
     for (const Place& place : places_) {
       digest.add(place.history.size());
       digest.add(place.sequential);
@@ -289,6 +296,10 @@ void Plain::write() {
 void fence(Order order) {
   Thread& thread = world().step();
   if (acquires(order)) thread.view.take(thread.offered);
+  if (order == Order::seq_cst) {
+    world().fenced.take_values(thread.view);
+    thread.view.take_values(world().fenced);
+  }
   if (releases(order)) thread.released = thread.view;
   saw(thread, 0);
 }

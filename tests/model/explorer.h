@@ -55,7 +55,8 @@ class Plain {
 };
 
 // std::atomic_thread_fence, release and acquire: what the thread has seen goes with its later stores, and
-// what came with its earlier loads is seen from here on.
+// what came with its earlier loads is seen from here on. With seq_cst it also sees what threads had seen when
+// they passed such a fence before.
 void fence(Order order);
 
 // What membarrier does: every thread passes a full barrier at some moment between its begin and its end.

@@ -51,6 +51,43 @@ TEST(Litmus, StoreBuffering) {
   EXPECT_TRUE(one_sees_the_other(kSequential, kSequential));
 }
 
+TEST(Litmus, FencesOfBothThreads) {
+  const auto one_sees = [](Order first, Order second) {
+    return holds([=](std::shared_ptr<Words> w) {
+      const auto end = [w] { expect(++w->ended < 2 || w->first + w->second > 0, "neither saw the other"); };
+      return std::vector<Program>{[=] {
+                                    w->x.store(1, kRelaxed);
+                                    fence(first);
+                                    w->first = w->y.load(kRelaxed);
+                                    end();
+                                  },
+                                  [=] {
+                                    w->y.store(1, kRelaxed);
+                                    fence(second);
+                                    w->second = w->x.load(kRelaxed);
+                                    end();
+                                  }};
+    });
+  };
+  EXPECT_TRUE(one_sees(kSequential, kSequential));
+  EXPECT_FALSE(one_sees(kSequential, kAcquire));
+  EXPECT_FALSE(one_sees(kRelease, kSequential));
+}
+
+// They order what is atomic, and nothing else.
+TEST(Litmus, FencesAloneOrderNoPlainMemory) {
+  EXPECT_FALSE(holds([](std::shared_ptr<Words> w) {
+    return std::vector<Program>{[w] {
+                                  w->data.write();
+                                  fence(kSequential);
+                                },
+                                [w] {
+                                  fence(kSequential);
+                                  w->data.read();
+                                }};
+  }));
+}
+
 TEST(Litmus, AProcessBarrierOfOneThreadIsEnoughForBoth) {
   EXPECT_TRUE(one_sees_the_other(kRelaxed, kRelaxed, true));
 }

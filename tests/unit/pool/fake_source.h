@@ -11,7 +11,7 @@
 
 namespace plat::test {
 
-class FakeEvents final : public pool::Events {
+class FakeEvents : public pool::Events {
  public:
   void* create() override { return ++live, reinterpret_cast<void*>(++next_); }
   void destroy(void*) override { --live; }

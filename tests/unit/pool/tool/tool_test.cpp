@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a tool of mstx hears of a pool. The program is the tool itself: one that exports this symbol is found
 // when no other is named.
+#include "pool/pool.h"
 #include "pool/tool_batch.h"
 #include "unit/mstx/fake_tool.h"
 #include "unit/pool/pool_fixture.h"
@@ -32,6 +33,18 @@ TEST_F(ToolTest, HearsOfHeapsAndRegionsUnderTheNameOfThePool) {
   EXPECT_EQ(books.regions.begin()->second.size, 3_MiB);
   EXPECT_EQ(plat_pool_free(pool, large), PLAT_POOL_OK);
   EXPECT_TRUE(books.regions.empty());
+}
+
+// A thread that found the short way open, and was held up until the tool knew of the memory.
+TEST_F(ToolTest, HearsOfEveryBlockOfAHeapThatItKnows) {
+  create();
+  pool::Pool* const open = pool->fast.large;
+  ASSERT_NE(open, nullptr) << "nobody listens yet";
+  take(3_MiB);
+  void* late = nullptr;
+  EXPECT_FALSE(open->allocate_at_once(500_KiB, nullptr, &late));
+  EXPECT_FALSE(open->allocate_at_once(500_KiB, stream(1), &late));
+  EXPECT_EQ(stats().live_blocks, Tool::books.regions.size());
 }
 
 TEST_F(ToolTest, HearsInOneCallThatAResetFreesEverything) {
