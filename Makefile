@@ -11,7 +11,7 @@ help:      ## List what can be made
 	@sed -n 's/^\([a-z0-9-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:     ## Install all Debian packages that anything here needs, if they are missing
-	@scripts/setup.sh demo python release test tidy bench fuzz fresh fabric
+	@scripts/setup.sh demo python release test tidy bench fuzz fresh fabric deb
 
 demo:      ## Run the seven steps of Ascend virtual memory on the software device
 	@scripts/setup.sh demo
@@ -82,7 +82,7 @@ wheel:     ## Pack the Python modules and their libraries into dist/*.whl, witho
 	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
 
 deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat, plat-fabric
-	@scripts/setup.sh demo python release fabric
+	@scripts/setup.sh demo python release fabric deb
 	@cmake --preset release -DPLAT_FABRIC=ON >/dev/null
 	@scripts/build.sh release
 	@packaging/deb.sh build/release $(CURDIR)/dist
@@ -94,7 +94,7 @@ packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm
 	@packaging/archives.sh build/release $(CURDIR)/dist
 
 test-packages: ## Install, use and remove Debian packages, wheel, rpm and archive in a bare root (needs root)
-	@scripts/setup.sh demo python release fresh fabric packages
+	@scripts/setup.sh demo python release fresh fabric deb packages
 	@$(MAKE) --no-print-directory deb wheel packages
 	@scripts/test-packages.sh $(CURDIR)/dist
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, release, test, tidy, bench, fuzz, browser, fresh, arm64, fabric,
-# packages), if any are missing.
+# deb, packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
 packages=()
@@ -22,6 +22,7 @@ for purpose in "$@"; do
     fresh)  packages+=(mmdebstrap git) ;;
     arm64)  packages+=(crossbuild-essential-arm64 qemu-user-static) ;;
     fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev iproute2) ;;
+    deb)    packages+=(dpkg-dev) ;; # it knows which package has a library
     packages) packages+=(lintian rpm) ;;
     *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
   esac
