@@ -180,6 +180,36 @@ def test_make_install_strips_and_uninstall_leaves_nothing(tmp_path):
     assert [path.name for path in prefix.rglob("*") if path.is_file()] == ["mine"]
 
 
+def test_an_installation_that_is_removed_takes_its_folders_along(tmp_path):
+    scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "deep/prefix"
+    run(scripts / "install.sh", BUILD, prefix)
+    (prefix / "share/mine").write_text("in the way of the next")
+    run(scripts / "install.sh", BUILD, prefix)
+    (prefix / "share/mine").unlink()
+    run(scripts / "uninstall.sh", prefix)
+    assert not prefix.exists() and prefix.parent.exists()
+
+
+def test_folders_that_were_there_keep_their_modes_and_stay(tmp_path):
+    scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "home"
+    modes = {".": 0o700, "bin": 0o2775, "share": 0o750, "share/doc": 0o711, "elsewhere": 0o1777}
+    for folder, mode in modes.items():
+        (prefix / folder).mkdir(parents=True)
+        (prefix / folder).chmod(mode)  # not by mkdir, from which the umask takes
+    (prefix / "lib64").symlink_to("elsewhere")
+
+    def check():
+        assert {folder: stat.S_IMODE((prefix / folder).stat().st_mode) for folder in modes} == modes
+        assert (prefix / "lib64").readlink() == pathlib.Path("elsewhere")
+
+    run(scripts / "install.sh", BUILD, prefix)
+    check()
+    assert "plat" in run(prefix / "bin/plat", "--version") and (prefix / "elsewhere/libascendcl.so").exists()
+    run(scripts / "uninstall.sh", prefix)
+    check()
+    assert {str(path.relative_to(prefix)) for path in prefix.rglob("*")} == modes.keys() - {"."} | {"lib64"}
+
+
 def test_nothing_in_the_tree_has_a_run_path(tree):
     for path in "bin/plat", "lib64/libascendcl.so", "lib64/libms_tools_ext.so", "lib64/libplat_pool.so":  # the aliases have $ORIGIN
         assert "PATH)" not in run("readelf", "-d", tree / path)
