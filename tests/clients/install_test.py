@@ -2,9 +2,12 @@
 """An installed tree serves clients in every way in which they look for one."""
 import os
 import pathlib
+import pty
+import select
 import shutil
 import stat
 import subprocess
+import time
 import zipfile
 
 import pytest
@@ -148,12 +151,63 @@ def test_the_command_is_documented_where_only_the_tree_is(tree):
     assert "VMM-Map-offset-zero" in run(tree / "bin/plat", "rules", "VMM-Map-offset-zero", cwd="/")
 
 
-@pytest.mark.parametrize("words, wanted", [("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices", "--device-numbers"}),
-                                           ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"})])
+COMPLETIONS = pytest.mark.parametrize("words, wanted", [
+    ("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices", "--device-numbers"}), ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"}),
+    ("plat fabric st", {"start", "stop", "status"}), ("plat fabric --json sta", {"start", "status"}), ("plat export per", {"perfetto"}),
+    ("plat export --of all", {"allocated"}), ("plat export -o x --of peak fold", {"folded"})])
+
+
+@COMPLETIONS
 def test_bash_completes(tree, words, wanted):
     script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=({words}); '
               'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plat_complete plat; printf "%s\\n" "${COMPREPLY[@]}"')
     assert set(run("bash", "-c", script).split()) == wanted
+
+
+def test_bash_offers_a_word_below_a_subcommand_once(tree):
+    script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=(plat fabric stop st); COMP_CWORD=3; '
+              '_plat_complete plat; printf "%s" "${COMPREPLY[@]}"')
+    assert run("bash", "-c", script) == ""
+
+
+# Loads the completion as a user's shell does, and writes down what the completion system is given when the tab is pressed.
+ZSH = """
+autoload -Uz compinit; compinit -u -D
+compadd() {
+  if [[ " $* " == *" -"[OAD]" "* ]]; then builtin compadd "$@"; return; fi
+  local -a hits
+  builtin compadd -O hits "$@"
+  if (( $#hits )); then print -rl -- $hits >>"$HITS"; fi
+  builtin compadd "$@"
+}
+pressed() { zle complete-word; print . >>"$HITS.end" }
+zle -N pressed; bindkey '^I' pressed
+"""
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+@COMPLETIONS
+def test_zsh_completes(tree, tmp_path, words, wanted):
+    (tmp_path / ".zshrc").write_text(f"PATH='{tree}/bin':$PATH; fpath=('{tree}/share/zsh/site-functions' $fpath)\n" + ZSH)
+    hits, end = tmp_path / "hits", tmp_path / "hits.end"
+    hits.touch()
+    ours, its = pty.openpty()
+    shell = subprocess.Popen(["zsh", "-d", "-i"], stdin=its, stdout=its, stderr=its, start_new_session=True, cwd=tmp_path,
+                             env=CLEAN | {"ZDOTDIR": str(tmp_path), "HITS": str(hits), "TERM": "dumb"})
+    os.close(its)
+    try:
+        os.write(ours, f"{words}\t".encode())
+        deadline = time.monotonic() + 60
+        said = b""
+        while not end.exists() and time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.05)[0]:
+                said += os.read(ours, 4096)  # a terminal that nobody reads from fills up
+        assert end.exists(), said.decode(errors="replace")
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(ours)
+    assert set(hits.read_text().split()) == wanted
 
 
 def test_the_inspector_alone_brings_no_device_and_names_the_package_that_does(tmp_path):
@@ -319,6 +373,17 @@ def site(tree, tmp_path_factory):
             assert stat.S_ISREG(entry.external_attr >> 16), "pip makes nothing else executable"
             os.chmod(archive.extract(entry, folder / "site"), entry.external_attr >> 16)
     return folder / "site"
+
+
+@pytest.mark.parametrize("module, wanted", [("acl.cpython-313-aarch64-linux-gnu.so", "cp313-cp313-linux_aarch64"),
+                                            ("acl.cpython-313t-x86_64-linux-gnu.so", "cp313-cp313t-linux_x86_64"),
+                                            ("acl.cpython-311d-x86_64-linux-gnu.so", "does not say for which Python")])
+def test_a_wheel_is_for_the_python_of_its_modules(tmp_path, module, wanted):
+    (tmp_path / "python/site-packages").mkdir(parents=True)
+    (tmp_path / "python/site-packages" / module).touch()
+    script = f"import pathlib, wheel; print(wheel.tag_of(pathlib.Path({str(tmp_path)!r})))"
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", script], text=True, capture_output=True, cwd=HERE.parents[1] / "scripts", env=CLEAN)
+    assert wanted in done.stdout + done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_wheel_needs_nothing_but_itself(site):
