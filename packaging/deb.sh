@@ -47,7 +47,7 @@ needed() {
     mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat*' \) ! -name libplat_live.so)
   fi
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-    # The packages of another kind of machine are not installed here to be asked; their names are the same.
+    # The packages of another kind of machine are not installed here to be asked. These are those of Debian 12, which is what its root is.
     readelf -dW "${files[@]}" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r library; do
       case $library in
         libc.so.6 | libm.so.6 | ld-linux*) echo 'libc6 (>= 2.36)' ;;
@@ -56,6 +56,13 @@ needed() {
         libdw.so.1) echo libdw1 ;;
         libelf.so.1) echo libelf1 ;;
         libz.so.1) echo zlib1g ;;
+        libcpp-httplib.so.0.11) echo libcpp-httplib0.11 ;;
+        libgrpc++.so.1.51) echo libgrpc++1.51 ;;
+        libgrpc.so.29 | libgpr.so.29) echo libgrpc29 ;;
+        libprotobuf.so.32) echo libprotobuf32 ;;
+        libabsl_*.so.20220623) echo libabsl20220623 ;;
+        libfabric.so.1) echo libfabric1 ;;
+        libcrypto.so.3 | libssl.so.3) echo libssl3 ;;
         libascendcl.so | libms_tools_ext.so | libplat_*) ;;
         *) echo "deb.sh: which package of $arch has $library?" >&2; exit 1 ;;
       esac
