@@ -12,7 +12,8 @@ lintian --fail-on error "$folder"/*_"$version"_*.deb
 packaging/paths.sh build/release "$folder"/*_"$version"_*.deb "$folder"/plat-"$version"-*.whl "$folder"/plat-"$version"-*.tar.gz
 bare_root "${SUITE:-bookworm}" ca-certificates
 mkdir "$root/packages"
-cp "$folder"/*_"$version"_amd64.deb "$folder"/plat-"$version"-*x86_64.whl "$folder"/plat-"$version"-*.x86_64.rpm \
+python=$(/usr/bin/python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])') # there may be wheels for others too
+cp "$folder"/*_"$version"_amd64.deb "$folder"/plat-"$version"-"$python"-*x86_64.whl "$folder"/plat-"$version"-*.x86_64.rpm \
   "$folder"/plat-"$version"-x86_64.tar.gz "$root/packages/"
 cp tests/clients/client.c tests/clients/foreign/ascendcl.c "$root/packages/"
 in_bare_root "$(cat packaging/use.sh)"

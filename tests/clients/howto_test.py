@@ -16,13 +16,14 @@ CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PLAT_", "ASCE
 CLEAN |= {"PATH": f"{os.path.dirname(sys.executable)}:{CLEAN['PATH']}", "PLAT_QUIET": "1"}
 
 
-def chapters(page, level):
-    """{title: text} of a page's chapters with headings of that level."""
+def chapters(page, level, below=""):
+    """{title: text} of a page's chapters with headings of that level, all of them or those below a heading."""
     text = (ROOT / "docs/howto" / page).read_text()
+    text = re.search(rf"^{re.escape(below)}\n(.*?)(?=^## |\Z)", text, re.M | re.S).group(1) if below else text
     return {f"{page}: {title}": body for title, body in re.findall(rf"^{level} (.*?)\n(.*?)(?=^##+ |\Z)", text, re.M | re.S)}
 
 
-MOCKS, HOMES = chapters("mocks.md", "##"), chapters("install.md", "###")
+MOCKS, HOMES = chapters("mocks.md", "##"), chapters("install.md", "###", "## Four homes")
 CHAPTERS = MOCKS | HOMES
 CONTAINER = "install.md: A container image"  # for which something must run containers
 
