@@ -5,13 +5,25 @@ FRESH  ?= demo test
 MINUTES ?= 5
 PARTS  ?= test test-fabric test-browser soak test-packages tidy test-arm64
 
+# What is given away is built for this kind of machine, or with ARCH=arm64 for aarch64 elsewhere too.
+NATIVE := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(shell uname -m)))
+ARCH   ?= $(NATIVE)
+ifeq ($(ARCH),$(NATIVE))
+RELEASE := release
+else ifeq ($(ARCH),arm64)
+RELEASE := release-arm64
+CROSS   := fresh arm64
+else
+RELEASE = $(error ARCH may be $(NATIVE) or arm64, and is $(ARCH))
+endif
+
 .PHONY: help setup demo test check test-dev test-asan test-tsan test-fabric test-arm64 test-all test-fresh test-browser fuzz soak bench install uninstall wheel deb packages test-packages docs tidy format clean
 
 help:      ## List what can be made
 	@sed -n 's/^\([a-z0-9-]*\)[a-z -]*:.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:     ## Install all Debian packages that anything here needs, if they are missing
-	@scripts/setup.sh demo python release test tidy bench fuzz fresh fabric
+	@scripts/setup.sh demo python release test tidy bench fuzz fresh fabric deb
 
 demo:      ## Run the seven steps of Ascend virtual memory on the software device
 	@scripts/setup.sh demo
@@ -74,27 +86,27 @@ install:   ## Install into PREFIX (default ./dist), laid out as Ascend users kno
 uninstall: ## Remove what `make install` has put into PREFIX
 	@scripts/uninstall.sh $(abspath $(PREFIX))
 
-wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network
-	@scripts/setup.sh demo python release
-	@cmake --preset release >/dev/null
-	@scripts/build.sh release
-	@scripts/install.sh build/release $(CURDIR)/build/wheel
-	@/usr/bin/python3 -B scripts/wheel.py build/wheel $(CURDIR)/dist
+wheel:     ## Pack the Python modules and their libraries into dist/*.whl, without network; PYTHON=/usr/bin/python3.13 for another, or ARCH=arm64
+	@scripts/setup.sh demo python release $(CROSS)
+	@$(if $(CROSS),scripts/arm64-root.sh)
+	@scripts/wheel.sh $(RELEASE) $(CURDIR)/dist $(PYTHON)
 
-deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat, plat-fabric
-	@scripts/setup.sh demo python release fabric
-	@cmake --preset release -DPLAT_FABRIC=ON >/dev/null
-	@scripts/build.sh release
-	@packaging/deb.sh build/release $(CURDIR)/dist
+deb:       ## Make Debian packages in dist/: plat-inspector, plat, python3-plat, plat-fabric; ARCH=arm64 for aarch64 (needs root)
+	@scripts/setup.sh demo python release fabric deb $(CROSS)
+	@$(if $(CROSS),scripts/arm64-root.sh)
+	@cmake --preset $(RELEASE) -DPLAT_FABRIC=ON >/dev/null
+	@scripts/build.sh $(RELEASE)
+	@packaging/deb.sh build/$(RELEASE) $(CURDIR)/dist
 
-packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm
-	@scripts/setup.sh demo python release
-	@cmake --preset release >/dev/null
-	@scripts/build.sh release
-	@packaging/archives.sh build/release $(CURDIR)/dist
+packages:  ## Make dist/*.tar.gz and, where rpmbuild is, dist/*.rpm; ARCH=arm64 for aarch64 (needs root)
+	@scripts/setup.sh demo python release $(CROSS)
+	@$(if $(CROSS),scripts/arm64-root.sh)
+	@cmake --preset $(RELEASE) >/dev/null
+	@scripts/build.sh $(RELEASE)
+	@packaging/archives.sh build/$(RELEASE) $(CURDIR)/dist
 
 test-packages: ## Install, use and remove Debian packages, wheel, rpm and archive in a bare root (needs root)
-	@scripts/setup.sh demo python release fresh fabric packages
+	@scripts/setup.sh demo python release fresh fabric deb packages
 	@$(MAKE) --no-print-directory deb wheel packages
 	@scripts/test-packages.sh $(CURDIR)/dist
 

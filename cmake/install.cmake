@@ -32,6 +32,7 @@ function(plat_install_alias target name)
     COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:${target}> -DOUTPUT=${source}
             -P ${PROJECT_SOURCE_DIR}/cmake/filter.cmake)
   add_library(${name} SHARED ${source})
+  target_compile_options(${name} PRIVATE ${PLAT_PATH_MAP})
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET default BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
   target_link_options(${name} PRIVATE LINKER:--filter=$<TARGET_FILE_NAME:${target}>)
   install(TARGETS ${name} LIBRARY DESTINATION ${PLAT_LIBDIR} COMPONENT device)
@@ -74,10 +75,11 @@ function(plat_install_command)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION share/doc/plat
           COMPONENT inspector)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION share/doc/plat COMPONENT inspector)
-  if(PLAT_PYTHON3 AND NOT CMAKE_CROSSCOMPILING)  # the command is run for them
+  if(PLAT_PYTHON3 AND (PLAT_RUN_HERE OR NOT CMAKE_CROSSCOMPILING))  # the command is run for them
     set(man ${CMAKE_BINARY_DIR}/package/man)
     file(MAKE_DIRECTORY ${man})  # an installation of some parts does not need it filled
-    add_custom_command(OUTPUT ${man}/plat.1 COMMAND ${PLAT_PYTHON3} -B ${PROJECT_SOURCE_DIR}/scripts/man.py $<TARGET_FILE:plat> ${man}
+    add_custom_command(OUTPUT ${man}/plat.1 COMMAND ${PLAT_PYTHON3} -B ${PROJECT_SOURCE_DIR}/scripts/man.py ${man}
+                               ${PLAT_RUN_HERE} $<TARGET_FILE:plat>
                        DEPENDS plat ${PROJECT_SOURCE_DIR}/scripts/man.py VERBATIM)
     add_custom_target(manual ALL DEPENDS ${man}/plat.1)
     install(DIRECTORY ${man}/ DESTINATION share/man/man1 COMPONENT inspector FILES_MATCHING PATTERN "*.1")

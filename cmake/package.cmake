@@ -13,6 +13,12 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr/lib/plat)
 set(CPACK_RPM_PACKAGE_RELOCATABLE ON)
 # Others must not be offered our libraries under the vendor's names, and we ask only for what the system has.
 set(CPACK_RPM_PACKAGE_AUTOREQPROV "no")
-set(CPACK_RPM_PACKAGE_REQUIRES "glibc, libstdc++, elfutils-libs, zlib")
+set(CPACK_RPM_PACKAGE_REQUIRES "glibc, libgcc, libstdc++, elfutils-libs, zlib")
+set(CPACK_RPM_PACKAGE_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR})
+# The daemon needs what these do not ask for; it stays out of them whether it was built or not.
+set(CPACK_INSTALL_CMAKE_PROJECTS "")
+foreach(component inspector device python)
+  list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${CMAKE_BINARY_DIR} ${PROJECT_NAME} ${component} /)
+endforeach()
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/install/cpack.cmake)
 include(CPack)

@@ -47,7 +47,7 @@ needed() {
     mapfile -t files < <(find "$work/$1" -type f \( -name '*.so*' -o -path '*/bin/plat*' \) ! -name libplat_live.so)
   fi
   if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-    # The packages of another kind of machine are not installed here to be asked; their names are the same.
+    # The packages of another kind of machine are not installed here to be asked. These are those of Debian 12, which is what its root is.
     readelf -dW "${files[@]}" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r library; do
       case $library in
         libc.so.6 | libm.so.6 | ld-linux*) echo 'libc6 (>= 2.36)' ;;
@@ -56,6 +56,13 @@ needed() {
         libdw.so.1) echo libdw1 ;;
         libelf.so.1) echo libelf1 ;;
         libz.so.1) echo zlib1g ;;
+        libcpp-httplib.so.0.11) echo libcpp-httplib0.11 ;;
+        libgrpc++.so.1.51) echo libgrpc++1.51 ;;
+        libgrpc.so.29 | libgpr.so.29) echo libgrpc29 ;;
+        libprotobuf.so.32) echo libprotobuf32 ;;
+        libabsl_*.so.20220623) echo libabsl20220623 ;;
+        libfabric.so.1) echo libfabric1 ;;
+        libcrypto.so.3 | libssl.so.3) echo libssl3 ;;
         libascendcl.so | libms_tools_ext.so | libplat_*) ;;
         *) echo "deb.sh: which package of $arch has $library?" >&2; exit 1 ;;
       esac
@@ -65,12 +72,21 @@ needed() {
   mkdir -p "$work/shlibs/debian"
   printf 'Source: plat\n\nPackage: plat\nArchitecture: any\n' >"$work/shlibs/debian/control"
   # Our own libraries are found in a folder of their own; the packages that have them are named by hand.
-  (cd "$work/shlibs" && dpkg-shlibdeps -O --ignore-missing-info -l"$work/all" "${files[@]/#/-e}" 2>/dev/null) |
-    sed -n 's/^shlibs:Depends=//p'
+  # It warns of each of our own libraries, which is of no interest unless it fails.
+  (cd "$work/shlibs" && dpkg-shlibdeps -O --ignore-missing-info -l"$work/all" "${files[@]/#/-e}" 2>"$work/shlibs/said") >"$work/shlibs/found" || {
+    cat "$work/shlibs/said" >&2
+    return 1
+  }
+  sed -n 's/^shlibs:Depends=//p' "$work/shlibs/found"
 }
 
 # pack PACKAGE SECTION DEPENDS SUMMARY DESCRIPTION [RECOMMENDS]
 pack() {
+  # Each of them needs the C library at least.
+  case ", $3" in
+    *', libc6'*) ;;
+    *) echo "deb.sh: $1 would depend on '$3' alone: its libraries were not found." >&2; exit 1 ;;
+  esac
   local root=$work/$1 doc=$work/$1/usr/share/doc/$1
   mkdir -p "$doc" "$root/DEBIAN"
   {
@@ -117,12 +133,14 @@ fi
 mv "$root/$home/share/doc/plat" "$root/usr/share/doc/plat-inspector"
 rm -r "$root/$home/share" "$root/usr/share/doc/plat-inspector/LICENSE"
 gzip -9n "$root/usr/share/doc/plat-inspector/CHANGELOG.md"
+depends=$(needed plat-inspector)
 recommended=$(needed plat-inspector lib64/plat/libplat_live.so)
 if grep -q '^PLAT_HAS_SQLITE:INTERNAL=ON' "$build/CMakeCache.txt"; then recommended+="${recommended:+, }libsqlite3-0"; fi
-pack plat-inspector utils "$(needed plat-inspector)" 'inspector of device memory for programs that use ACL' \
+pack plat-inspector utils "$depends" 'inspector of device memory for programs that use ACL' \
   'Runs a program and says what it does wrong with the memory of an Ascend NPU: accesses outside of blocks, leaks, missing order of streams. Works over whichever libascendcl.so the program finds, and brings none of its own.' \
   "$recommended"
-pack plat devel "plat-inspector (= $version), $(needed plat)" 'memory system of an Ascend NPU in software' \
+depends=$(needed plat)
+pack plat devel "plat-inspector (= $version), $depends" 'memory system of an Ascend NPU in software' \
   'Gives a plain Linux machine the ACL libraries and headers with the names, values and codes of the vendor, so that programs that reserve, allocate, map and share device memory build and run there. Source /usr/lib/plat/set_env.sh to use it. Nothing is computed on it.'
 if grep -q '^PLAT_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then
   component python python3-plat
@@ -136,7 +154,8 @@ if grep -q '^PLAT_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then
   chmod 755 "$work"/python3-plat/DEBIAN/*
   # The modules are built for one version of Python.
   python=$(find "$work/python3-plat" -name 'acl.cpython-*' | sed 's/.*cpython-3\([0-9]*\)-.*/\1/')
-  pack python3-plat python "plat (= $version), python3 (>= 3.$python), python3 (<< 3.$((python + 1))), $(needed python3-plat)" \
+  depends=$(needed python3-plat)
+  pack python3-plat python "plat (= $version), python3 (>= 3.$python), python3 (<< 3.$((python + 1))), $depends" \
     'memory system of an Ascend NPU in software (Python modules)' \
     'The modules acl, as pyACL scripts know it, plat with objects that clean up after themselves and a plugin for pytest, and mstx.' python3-numpy
 fi
@@ -146,6 +165,7 @@ if grep -q '^PLAT_FABRIC:BOOL=ON' "$build/CMakeCache.txt"; then
   mv "$work/plat-fabric/$home/share/systemd/user" "$work/plat-fabric/usr/lib/systemd/"
   sed -i "s|/$home/share/doc/plat/|/usr/share/doc/plat-inspector/|" "$work/plat-fabric/usr/lib/systemd/user/"*
   rm -r "$work/plat-fabric/$home/share"
-  pack plat-fabric utils "plat (= $version), $(needed plat-fabric)" 'memory system of an Ascend NPU in software (daemon between servers)' \
+  depends=$(needed plat-fabric)
+  pack plat-fabric utils "plat (= $version), $depends" 'memory system of an Ascend NPU in software (daemon between servers)' \
     'Lets programs of one Plat machine import device memory that programs of another have exported, as handles of type FABRIC do on Atlas A3. Started by the first such call where PLAT_FABRIC is set, by plat fabric start, or by systemd as a unit of the user.'
 fi

@@ -101,6 +101,22 @@ apt-get install -qq -y --no-install-recommends rpm >/dev/null
 # What it depends on are packages of Debian here, which rpm does not know.
 rpm --dbpath /tmp/rpm -i --nodeps /packages/plat-*.rpm
 expect 'client ran on Ascend910B3' /usr/lib/plat/bin/plat run --devices 1 -- /tmp/client
+# What its files need is what it asks for; what is opened only where it is there, is no requirement.
+rpm --dbpath /tmp/rpm -ql plat | while read -r file; do
+  if [ -f "$file" ] && [ ! -L "$file" ] && [ "${file##*/}" != libplat_live.so ]; then readelf -dW "$file" 2>/dev/null || true; fi
+done | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u >/tmp/rpm-needs
+while read -r library; do
+  case $library in
+    libc.so.6 | libm.so.6 | ld-linux*) echo glibc ;;
+    libgcc_s.so.1) echo libgcc ;;
+    libstdc++.so.6) echo libstdc++ ;;
+    libdw.so.1) echo elfutils-libs ;;
+    libz.so.1) echo zlib ;;
+    *) [ -e "/usr/lib/plat/lib64/$library" ] || echo "the package of $library" ;;
+  esac
+done </tmp/rpm-needs | sort -u >/tmp/rpm-wanted
+rpm --dbpath /tmp/rpm -q --requires plat | grep -v '^rpmlib(' | sort -u >/tmp/rpm-asked
+diff /tmp/rpm-asked /tmp/rpm-wanted
 rpm --dbpath /tmp/rpm -e plat
 apt-get purge -qq -y --autoremove rpm >/dev/null
 

@@ -7,10 +7,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/bare.sh
 root=$PWD/build/arm64-root
-packages=libc6-dev,libstdc++-12-dev,libfmt-dev,libexpected-dev,libcli11-dev,nlohmann-json3-dev,zlib1g-dev,libdw-dev
-packages+=,binutils,libgtest-dev,libgmock-dev,python3-dev,pybind11-dev,python3-pytest,python3-hypothesis,python3-numpy,cmake,procps,util-linux
-# What is in every Debian, and comes by itself only into one that is set up.
-packages+=,base-files,base-passwd,bash,coreutils,dash,diffutils,findutils,grep,gzip,hostname,libc-bin,mawk,sed
 
 # What is mounted and registered here goes with this script.
 if [ -z "${PLAT_OWN_MOUNTS:-}" ]; then
@@ -18,19 +14,7 @@ if [ -z "${PLAT_OWN_MOUNTS:-}" ]; then
   PLAT_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
 fi
 
-# Packages are unpacked and not set up: nothing that runs here needs that.
-if [ "$(cat "$root.packages" 2>/dev/null)" != "$packages" ]; then
-  rm -rf --one-file-system "$root"
-  mkdir -p build
-  own_sources bookworm | mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$packages" bookworm "$root" -
-  cp "$root/usr/share/base-passwd/passwd.master" "$root/etc/passwd"
-  cp "$root/usr/share/base-passwd/group.master" "$root/etc/group"
-  # Absolute links would lead the compiler to this machine's libraries.
-  find "$root" -path '*/lib/*' -name '*.so*' -type l -lname '/*' | while read -r link; do
-    ln -sfrn "$root$(readlink "$link")" "$link"
-  done
-  echo "$packages" >"$root.packages"
-fi
+scripts/arm64-root.sh
 # What the tests of the preset need. Other tests stay out, and with them what they need:
 # - tests/model and tests/interleave play all orders of threads themselves, and no processor has a say in that;
 # - clients_*, but for clients_mstx, and the how-tos read sources or call a compiler, which this root has not;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # fresh.sh [--suite NAME] [--cached] TARGET...: makes a bare Debian root with nothing but make and git in it, clones the committed tree into
 # it and runs `make TARGET` there for each target. With --cached what this machine has compiled is not compiled again: ccache's folder is
-# this machine's, and the clone lies where this tree does, whose name is in what is compiled.
+# this machine's, ccache is in the root from the start, and the clone lies where this tree does, whose name is in what is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/bare.sh
@@ -19,7 +19,7 @@ done
 seconds() { date +%s; }
 
 started=$(seconds)
-bare_root "$suite" make,git,ca-certificates
+bare_root "$suite" make,git,ca-certificates${cache:+,ccache}
 git clone --quiet --no-hardlinks . "$root$clone"
 echo "bare $suite root: $(($(seconds) - started)) s, $(git -C "$root$clone" log -1 --format='%h %s')"
 for target in "$@"; do

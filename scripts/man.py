@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""man.py PLAT OUTPUT: writes plat.1 and a manual page for each subcommand into OUTPUT, from the help texts of the command PLAT."""
+"""man.py OUTPUT COMMAND...: writes plat.1 and a manual page for each subcommand into OUTPUT, from the help texts of plat, which COMMAND runs."""
 import pathlib
 import re
 import subprocess
@@ -9,7 +9,7 @@ import sys
 
 def helped(plat, *command):
     # Whole texts are wanted, whatever the terminal; no setting of this machine may show in them.
-    return subprocess.run([plat, *command, "--help"], check=True, capture_output=True, text=True, env={}).stdout
+    return subprocess.run([*plat, *command, "--help"], check=True, capture_output=True, text=True, env={}).stdout
 
 
 def escape(text):
@@ -73,10 +73,10 @@ def page(name, text, version, see):
     return "\n".join(out) + "\n"
 
 
-def main(plat, output):
+def main(output, *plat):
     output = pathlib.Path(output)
     output.mkdir(parents=True, exist_ok=True)
-    version = subprocess.run([plat, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    version = subprocess.run([*plat, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     top = helped(plat)
     commands = [term for term, _ in entries(parts(top)[2]["Subcommands"])]
     see = ["plat"] + [f"plat-{command}" for command in commands]
@@ -86,6 +86,6 @@ def main(plat, output):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     main(*sys.argv[1:])

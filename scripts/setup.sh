@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh PURPOSE...: installs the Debian packages that a purpose needs (demo, python, release, test, tidy, bench, fuzz, browser, fresh, arm64, fabric,
-# packages), if any are missing.
+# deb, packages), if any are missing.
 # Without root, and on other systems, it says what is missing instead. docs/howto/install.md has the names elsewhere.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 packages=()
 for purpose in "$@"; do
   case $purpose in
@@ -14,7 +15,7 @@ for purpose in "$@"; do
                        clang clang-format valgrind libsqlite3-dev libcpp-httplib-dev) ;;
     tidy)   packages+=(clang-tidy) ;;
     bench)  packages+=(ccache libbenchmark-dev) ;;
-    fuzz)   packages+=(clang libclang-rt-14-dev  # and, for the listeners of the fabric daemon:
+    fuzz)   packages+=(clang libclang-rt-dev  # and, for the listeners of the fabric daemon:
                        libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev) ;;
     browser)
       packages+=(chromium)
@@ -22,14 +23,28 @@ for purpose in "$@"; do
     fresh)  packages+=(mmdebstrap git) ;;
     arm64)  packages+=(crossbuild-essential-arm64 qemu-user-static) ;;
     fabric) packages+=(libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libfabric-dev libssl-dev iproute2) ;;
+    deb)    packages+=(dpkg-dev) ;; # it knows which package has a library
     packages) packages+=(lintian rpm) ;;
     *) echo "setup.sh: there is no purpose '$purpose'" >&2; exit 2 ;;
   esac
 done
 if ! command -v dpkg-query >/dev/null; then
-  echo "This is no Debian. The build needs what Debian calls: ${packages[*]}" >&2
-  echo "docs/howto/install.md has the names of other systems. Going on with what is here." >&2
-  exit 0
+  . scripts/present.sh
+  missing=() wanted=()
+  for package in "${packages[@]}"; do
+    if is_present "$package"; then continue; fi
+    # A build leaves out what needs these two.
+    case " ${missing[*]} ${wanted[*]} " in *" $package "*) continue ;; esac
+    case $package in
+      libsqlite3-dev | libcpp-httplib-dev) wanted+=("$package") ;;
+      *) missing+=("$package") ;;
+    esac
+  done
+  if [ ${#wanted[@]} -gt 0 ]; then echo "Going on without what Debian calls ${wanted[*]}." >&2; fi
+  if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+  echo "Plat needs for this what Debian calls: ${missing[*]}" >&2
+  echo "docs/howto/install.md has the names of other systems. What lies elsewhere is found by CMAKE_PREFIX_PATH, CPATH and PKG_CONFIG_PATH." >&2
+  exit 1
 fi
 # dpkg-query fails as soon as it does not know one of the packages, which is the case this script is for.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2=="installed" {print $1}' || true)

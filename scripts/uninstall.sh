@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# uninstall.sh PREFIX: removes what install.sh has installed there, and the folders that are empty then. Other files stay.
+# uninstall.sh PREFIX: removes what install.sh has installed there, and the folders that it has made, if they are empty then. Other files and
+# folders stay.
 set -euo pipefail
 prefix=${DESTDIR:-}$1 list=share/plat/installed
 if [ ! -f "$prefix/$list" ]; then
@@ -8,11 +9,9 @@ if [ ! -f "$prefix/$list" ]; then
   exit 1
 fi
 cd "$prefix"
-mapfile -t files <"$list"
+mapfile -t files < <(grep -v '/$' "$list")
+# Backwards, so that a folder comes after what is in it, and the prefix last.
+mapfile -t folders < <(grep '/$' "$list" | LC_ALL=C sort -r)
 rm -f -- "${files[@]}"
-# From the longest name to the shortest, so that a folder comes after what is in it.
-for file in "${files[@]}"; do
-  while file=$(dirname "$file") && [ "$file" != . ]; do echo "$file"; done
-done | sort -ru | while read -r folder; do rmdir -- "$folder" 2>/dev/null || true; done
 cd /
-rmdir -- "$prefix" 2>/dev/null || true
+for folder in "${folders[@]}"; do rmdir -- "$prefix/$folder" 2>/dev/null || true; done

@@ -26,8 +26,11 @@ def tag_of(tree):
     modules = [path.name for path in (tree / "python/site-packages").glob("acl.cpython-*.so")]
     if len(modules) != 1:
         sys.exit(f"wheel.py: {tree} has {' and '.join(modules) or 'no module acl'}; a wheel is for one Python on one kind of machine")
-    version, machine = re.fullmatch(r"acl\.cpython-(\d+)-(\w+)-linux-gnu\.so", modules[0]).groups()
-    return f"cp{version}-cp{version}-linux_{machine}"
+    named = re.fullmatch(r"acl\.cpython-(\d+)(t?)-(\w+)-linux-gnu\.so", modules[0])  # t: an interpreter without the global lock
+    if not named:
+        sys.exit(f"wheel.py: {modules[0]} does not say for which Python and which machine it is")
+    version, threads, machine = named.groups()
+    return f"cp{version}-cp{version}{threads}-linux_{machine}"
 
 
 def metadata(text):

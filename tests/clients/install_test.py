@@ -2,8 +2,12 @@
 """An installed tree serves clients in every way in which they look for one."""
 import os
 import pathlib
+import pty
+import select
 import shutil
+import stat
 import subprocess
+import time
 
 import pytest
 
@@ -146,12 +150,63 @@ def test_the_command_is_documented_where_only_the_tree_is(tree):
     assert "VMM-Map-offset-zero" in run(tree / "bin/plat", "rules", "VMM-Map-offset-zero", cwd="/")
 
 
-@pytest.mark.parametrize("words, wanted", [("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices", "--device-numbers"}),
-                                           ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"})])
+COMPLETIONS = pytest.mark.parametrize("words, wanted", [
+    ("plat re", {"record", "report", "replay"}), ("plat run --dev", {"--devices", "--device-numbers"}), ("plat rules VMM-Map-off", {"VMM-Map-offset-zero"}),
+    ("plat fabric st", {"start", "stop", "status"}), ("plat fabric --json sta", {"start", "status"}), ("plat export per", {"perfetto"}),
+    ("plat export --of all", {"allocated"}), ("plat export -o x --of peak fold", {"folded"})])
+
+
+@COMPLETIONS
 def test_bash_completes(tree, words, wanted):
     script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=({words}); '
               'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plat_complete plat; printf "%s\\n" "${COMPREPLY[@]}"')
     assert set(run("bash", "-c", script).split()) == wanted
+
+
+def test_bash_offers_a_word_below_a_subcommand_once(tree):
+    script = (f'PATH="{tree}/bin:$PATH"; . "{tree}/share/bash-completion/completions/plat"; COMP_WORDS=(plat fabric stop st); COMP_CWORD=3; '
+              '_plat_complete plat; printf "%s" "${COMPREPLY[@]}"')
+    assert run("bash", "-c", script) == ""
+
+
+# Loads the completion as a user's shell does, and writes down what the completion system is given when the tab is pressed.
+ZSH = """
+autoload -Uz compinit; compinit -u -D
+compadd() {
+  if [[ " $* " == *" -"[OAD]" "* ]]; then builtin compadd "$@"; return; fi
+  local -a hits
+  builtin compadd -O hits "$@"
+  if (( $#hits )); then print -rl -- $hits >>"$HITS"; fi
+  builtin compadd "$@"
+}
+pressed() { zle complete-word; print . >>"$HITS.end" }
+zle -N pressed; bindkey '^I' pressed
+"""
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+@COMPLETIONS
+def test_zsh_completes(tree, tmp_path, words, wanted):
+    (tmp_path / ".zshrc").write_text(f"PATH='{tree}/bin':$PATH; fpath=('{tree}/share/zsh/site-functions' $fpath)\n" + ZSH)
+    hits, end = tmp_path / "hits", tmp_path / "hits.end"
+    hits.touch()
+    ours, its = pty.openpty()
+    shell = subprocess.Popen(["zsh", "-d", "-i"], stdin=its, stdout=its, stderr=its, start_new_session=True, cwd=tmp_path,
+                             env=CLEAN | {"ZDOTDIR": str(tmp_path), "HITS": str(hits), "TERM": "dumb"})
+    os.close(its)
+    try:
+        os.write(ours, f"{words}\t".encode())
+        deadline = time.monotonic() + 60
+        said = b""
+        while not end.exists() and time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.05)[0]:
+                said += os.read(ours, 4096)  # a terminal that nobody reads from fills up
+        assert end.exists(), said.decode(errors="replace")
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(ours)
+    assert set(hits.read_text().split()) == wanted
 
 
 def test_the_inspector_alone_brings_no_device_and_names_the_package_that_does(tmp_path):
@@ -176,6 +231,36 @@ def test_make_install_strips_and_uninstall_leaves_nothing(tmp_path):
     (prefix / "lib64/mine").write_text("not theirs")
     run(scripts / "uninstall.sh", prefix)
     assert [path.name for path in prefix.rglob("*") if path.is_file()] == ["mine"]
+
+
+def test_an_installation_that_is_removed_takes_its_folders_along(tmp_path):
+    scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "deep/prefix"
+    run(scripts / "install.sh", BUILD, prefix)
+    (prefix / "share/mine").write_text("in the way of the next")
+    run(scripts / "install.sh", BUILD, prefix)
+    (prefix / "share/mine").unlink()
+    run(scripts / "uninstall.sh", prefix)
+    assert not prefix.exists() and prefix.parent.exists()
+
+
+def test_folders_that_were_there_keep_their_modes_and_stay(tmp_path):
+    scripts, prefix = HERE.parents[1] / "scripts", tmp_path / "home"
+    modes = {".": 0o700, "bin": 0o2775, "share": 0o750, "share/doc": 0o711, "elsewhere": 0o1777}
+    for folder, mode in modes.items():
+        (prefix / folder).mkdir(parents=True)
+        (prefix / folder).chmod(mode)  # not by mkdir, from which the umask takes
+    (prefix / "lib64").symlink_to("elsewhere")
+
+    def check():
+        assert {folder: stat.S_IMODE((prefix / folder).stat().st_mode) for folder in modes} == modes
+        assert (prefix / "lib64").readlink() == pathlib.Path("elsewhere")
+
+    run(scripts / "install.sh", BUILD, prefix)
+    check()
+    assert "plat" in run(prefix / "bin/plat", "--version") and (prefix / "elsewhere/libascendcl.so").exists()
+    run(scripts / "uninstall.sh", prefix)
+    check()
+    assert {str(path.relative_to(prefix)) for path in prefix.rglob("*")} == modes.keys() - {"."} | {"lib64"}
 
 
 def test_nothing_in_the_tree_has_a_run_path(tree):

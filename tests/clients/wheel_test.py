@@ -2,11 +2,12 @@
 """The Python modules of an installed tree, and the wheel that is made of them."""
 import os
 import stat
+import subprocess
 import zipfile
 
 import pytest
 
-from install_test import HERE, run, sourced
+from install_test import CLEAN, HERE, run, sourced
 from install_test import tree  # noqa: F401, a fixture
 
 PYTHON_SCRIPT = HERE.parents[1] / "examples/python/seven_steps.py"
@@ -28,6 +29,17 @@ def site(tree, tmp_path_factory):
             assert stat.S_ISREG(entry.external_attr >> 16), "pip makes nothing else executable"
             os.chmod(archive.extract(entry, folder / "site"), entry.external_attr >> 16)
     return folder / "site"
+
+
+@pytest.mark.parametrize("module, wanted", [("acl.cpython-313-aarch64-linux-gnu.so", "cp313-cp313-linux_aarch64"),
+                                            ("acl.cpython-313t-x86_64-linux-gnu.so", "cp313-cp313t-linux_x86_64"),
+                                            ("acl.cpython-311d-x86_64-linux-gnu.so", "does not say for which Python")])
+def test_a_wheel_is_for_the_python_of_its_modules(tmp_path, module, wanted):
+    (tmp_path / "python/site-packages").mkdir(parents=True)
+    (tmp_path / "python/site-packages" / module).touch()
+    script = f"import pathlib, wheel; print(wheel.tag_of(pathlib.Path({str(tmp_path)!r})))"
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", script], text=True, capture_output=True, cwd=HERE.parents[1] / "scripts", env=CLEAN)
+    assert wanted in done.stdout + done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_wheel_needs_nothing_but_itself(site):
