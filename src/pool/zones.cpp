@@ -3,6 +3,14 @@
 
 namespace plat::pool {
 
+namespace {
+void write_before_looking() {
+#if !defined(__SANITIZE_THREAD__)  // which knows no fences, and finds no race in what is atomic
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+}  // namespace
+
 Zones::Zones(const SpaceIndex& index, Zones* whole, bool short_blocks)
     : index_(index), whole_(whole != nullptr ? whole : this), short_blocks_(short_blocks) {
   std::atomic<uint64_t>* const tally = whole != nullptr ? &whole->elsewhere_ : nullptr;
@@ -55,7 +63,7 @@ uint64_t Zones::movable_pages(const Zone* locked) {
 // (tests/model/peak_test.cpp). A peak that comes about while somebody looks may still be late by what has
 // grown meanwhile: then the limit is lower than what the large zone has, and the next block makes up for it.
 void Zones::look_for_peak(const Zone& grown) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // the caller has grown
+  write_before_looking();  // the caller has grown
   const uint64_t beside = beside_bytes();
   const uint64_t used = large_->awake_bytes() + beside;
   uint64_t peak = peak_.load(std::memory_order_relaxed);
@@ -65,14 +73,14 @@ void Zones::look_for_peak(const Zone& grown) {
   const uint64_t peak_from = (peak - beside) >> core::kGranuleShift;
   if (&grown != large_ && peak_from >= large_->peak_from_granules()) return;
   large_->set_peak_from_granules(peak_from);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  write_before_looking();
   const bool has_changed = beside_bytes() > beside || peak_.load(std::memory_order_relaxed) < peak;
   if (has_changed) large_->set_peak_from_granules(0);  // by somebody meanwhile
 }
 
 void Zones::start_peak() {
   peak_.store(large_->awake_bytes() + beside_bytes(), std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  write_before_looking();
   large_->set_peak_from_granules(0);
 }
 
