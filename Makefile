@@ -8,9 +8,11 @@ PARTS  ?= test test-fabric test-browser soak test-packages tidy test-arm64
 # What is given away is built for this kind of machine, or with ARCH=arm64 for aarch64 elsewhere too.
 NATIVE := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(shell uname -m)))
 ARCH   ?= $(NATIVE)
-ifeq ($(ARCH),$(NATIVE))
+KIND   := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(ARCH)))
+CROSS  :=
+ifeq ($(KIND),$(NATIVE))
 RELEASE := release
-else ifeq ($(ARCH),arm64)
+else ifeq ($(KIND),arm64)
 RELEASE := release-arm64
 CROSS   := fresh arm64
 else
