@@ -64,6 +64,11 @@ struct HostHeap {
   void take(uint64_t bytes, void** address) const { *address = allocate(bytes); }
   void give(void* address) const { release(address); }
 };
+// Hands out numbers: what a load costs without any heap.
+struct NoHeap {
+  void take(uint64_t bytes, void** address) const { *address = reinterpret_cast<void*>(bytes); }
+  void give(void* address) const { asm volatile("" ::"r"(address)); }
+};
 template <class Heap>
 const Heap& shared_heap() {
   static const Heap heap;
@@ -324,6 +329,7 @@ int main(int argc, char** argv) {
       {"the same, 999,000 others live", {[] { return churn(large, 512, 16384, 1000000, 40000, 5, 1000); }}});
   loads.push_back({"the same, any of 1,000,000 live (cache misses)",
                    {[] { return churn(large, 512, 16384, 1000000, 40000, 5); }}});
+  loads.push_back({"batches to another thread, no heap", {remote_frees<NoHeap>}});
   const size_t fixed = loads.size();
   for (const std::string& path : traces_of(argc, argv)) {
     auto load = std::make_shared<TraceLoad>();
@@ -353,6 +359,7 @@ int main(int argc, char** argv) {
   print_row("two threads / one, to 32 KiB", ratio(samples(4), samples(2)), "x", 1.11, "1.8 times as much");
   print_row("two threads / one, to 1 MiB", ratio(samples(5), samples(3)), "x", 1.11, "1.8 times as much");
   print_row("remote frees / local ones", ratio(samples(7), samples(6)), "x", 2, in_ns(samples(7)));
+  print_row("of that, the way through the ring", ratio(samples(11), samples(6)), "x", 0, in_ns(samples(11)));
   print_row("1,000,000 live / 1,000", ratio(samples(9), samples(8)), "x", 0, in_ns(samples(9)));
   print_row("the same where each misses the cache", ratio(samples(10), samples(8)), "x", 0,
             in_ns(samples(10)));
