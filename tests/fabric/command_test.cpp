@@ -160,7 +160,9 @@ TEST(FabricCommand, ADaemonOfAnotherUserIsNotTakenForNone) {
     const Cluster cluster(1, "64MiB");
     ASSERT_EQ(chmod(cluster.directory().c_str(), 0), 0);
     Peer stranger([&](Channel&) {
-      if (geteuid() == 0) ASSERT_EQ(setuid(65534), 0);  // no mode keeps root out
+      if (geteuid() == 0) {
+        ASSERT_EQ(setuid(65534), 0);  // no mode keeps root out
+      }
       cluster.join(0);
       for (const char* command : {"fabric status", "fabric stop"})
         EXPECT_TRUE(says(command, "belongs to another user"));

@@ -97,9 +97,9 @@ struct World : fuzz::Server {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
     arguments.SetSslTargetNameOverride(name_of_server(kSelf));
-    const Place place{"127.0.0.1", listener->port()};
+    const ServerAddress address{"127.0.0.1", listener->port()};
     return rpc::Fabric::NewStub(grpc::CreateCustomChannel(
-        place.text(), grpc::SslCredentials({theirs.authority, theirs.key, theirs.certificate}), arguments));
+        address.text(), grpc::SslCredentials({theirs.authority, theirs.key, theirs.certificate}), arguments));
   }
 };
 
