@@ -21,7 +21,7 @@ constexpr uint64_t kFirstMs = 300;  // nobody wonders before
 constexpr uint64_t kNextMs = 100;
 
 uint64_t first_ms() {
-  const auto given = os::variable("PLAT_PROGRESS_MS");
+  const auto given = os::variable("PLAT_SHOW_AFTER_MS");
   const auto number = given ? parse_number(*given) : std::nullopt;
   return std::min(number.value_or(kFirstMs), uint64_t{1} << 40);  // no clock gets there
 }

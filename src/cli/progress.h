@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far long work has come: a line on stderr, if that is a terminal, which goes away when the work is done.
-// What is done soon shows nothing; PLAT_PROGRESS_MS says how soon.
+// What is done soon shows nothing; PLAT_SHOW_AFTER_MS says how soon.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ def on_terminal(*arguments, after_ms=0):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     done = subprocess.Popen([PLAT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=slave,
-                            env={**os.environ, "PLAT_PROGRESS_MS": str(after_ms)})
+                            env={**os.environ, "PLAT_SHOW_AFTER_MS": str(after_ms)})
     os.close(slave)
     seen = b""
     try:
@@ -86,7 +86,7 @@ def test_what_is_done_soon_shows_nothing(trace):
 
 
 def test_without_a_terminal_nothing_is_said(trace):
-    done = run("report", trace, env={**os.environ, "PLAT_PROGRESS_MS": "0"})
+    done = run("report", trace, env={**os.environ, "PLAT_SHOW_AFTER_MS": "0"})
     assert done.returncode == 0 and done.stderr == ""
 
 
