@@ -19,6 +19,7 @@ scripts/arm64-root.sh
 # - tests/model and tests/interleave play all orders of threads themselves, and no processor has a say in that;
 # - clients_*, but for clients_mstx, and the how-tos read sources or call a compiler, which this root has not;
 # - pool_tsan_* and inspect_others have programs with ThreadSanitizer, which wants addresses that no emulator has, and valgrind;
+# - inspect takes as long as all others together, and one of its planted programs, which is about signals, was once ended by one there;
 # - the Python modules, the other examples, the campaigns of tests/soak, the replays of the fuzzers' corpora and what other inspect_* say of
 #   a trace take long where each process is emulated, and have nothing of this processor that the tests here have not.
 targets=(plat example_seven_steps tests/rules/all tests/process/all tests/clients/mstx/all acl_rt)
@@ -41,6 +42,9 @@ not_here+=:HostFault.WriteOfReservedMemoryIsExplained:HostFault.FreedMemorySaysW
 # These reserve TiB, and were ended at the bound below.
 not_here+=:Attaching.ALackOfAddressesIsNamed:RuleBroken.DeviceLimits:RuleBroken.OutOfAddresses:RuleBroken.ReserveBeyond:RuleKept.ReserveBeyond
 not_here+=:CrossServer.TakesAllMemorySideBySide:PoolTest.LeavesAddressesToOthers:PoolTest.TakesMoreChunksOverTimeThanItHasPlacesFor
+# In one run of a hundred memory of the process that was killed is still counted after its end; in none of five thousand without the
+# emulator. Why is not known.
+not_here+=:Files.ClosingAllFilesWhileOthersAllocateLeavesNoLock
 # These give the window of 8 TiB back after each step, which the emulator takes as if all of it had been reserved.
 not_here+=:EveryStepInside.*
 # qemu keeps 6 MiB for each GiB of addresses that a program ever reserved, and nothing bounds that: a program of this root that
