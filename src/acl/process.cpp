@@ -36,7 +36,7 @@ Result<> tell_of_end(Runtime& runtime, aclError& code) {
 template <class Note, class Undo>
 Result<> end_all(Runtime& runtime, const char* how, aclError& code, Note note, Undo undo) {
   try {
-    const auto told = tell_of_end(runtime, code);
+    auto told = tell_of_end(runtime, code);
     if (told) {
       note();
       release_everything(runtime, how);

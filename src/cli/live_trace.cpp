@@ -31,7 +31,7 @@ std::string nameless_trace_of(int pid) {
   const std::string directory = fmt::format("/proc/{}/fd", pid);
   for (const std::string& number : os::list_directory(directory)) {
     std::error_code error;
-    const std::string path = directory + "/" + number;
+    std::string path = directory + "/" + number;
     const std::string target = std::filesystem::read_symlink(path, error).string();
     if (target.ends_with(" (deleted)") && std::filesystem::is_regular_file(path, error) &&
         being_written(path))

@@ -77,7 +77,7 @@ class RangeTable {
   struct Leaf {
     uint64_t* starts() const { return memory.get(); }
     uint64_t* ends() const { return memory.get() + room; }
-    T* values() const { return reinterpret_cast<T*>(memory.get() + 2 * room); }
+    T* values() const { return reinterpret_cast<T*>(memory.get() + size_t{2} * room); }
 
     // Makes `fresh` places of the `gone` from `at` on.
     void resize_gap(uint32_t at, uint32_t gone, uint32_t fresh) {
@@ -101,7 +101,7 @@ class RangeTable {
     }
     static Leaf with_room(uint32_t room) {
       const size_t values = (room * sizeof(T) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-      return {std::make_unique_for_overwrite<uint64_t[]>(2 * room + values), 0, room};
+      return {std::make_unique_for_overwrite<uint64_t[]>(size_t{2} * room + values), 0, room};
     }
 
     std::unique_ptr<uint64_t[]> memory;
