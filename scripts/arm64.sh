@@ -42,7 +42,7 @@ not_here+=:HostFault.WriteOfReservedMemoryIsExplained:HostFault.FreedMemorySaysW
 # These reserve TiB, and were ended at the bound below.
 not_here+=:Attaching.ALackOfAddressesIsNamed:RuleBroken.DeviceLimits:RuleBroken.OutOfAddresses:RuleBroken.ReserveBeyond:RuleKept.ReserveBeyond
 not_here+=:CrossServer.TakesAllMemorySideBySide:PoolTest.LeavesAddressesToOthers:PoolTest.TakesMoreChunksOverTimeThanItHasPlacesFor
-# In one run of a hundred memory of the process that was killed is still counted after its end; in none of five thousand without the
+# In one run of a hundred memory of the process that was killed is still counted after its end; in none of some three hundred without the
 # emulator. Why is not known.
 not_here+=:Files.ClosingAllFilesWhileOthersAllocateLeavesNoLock
 # These give the window of 8 TiB back after each step, which the emulator takes as if all of it had been reserved.
